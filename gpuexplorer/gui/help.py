@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.gui import resources
 from gpuexplorer.gui.keys import ENTER
 from gpuexplorer.gui.model.help_search import marked, parts_of, search
+from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.theme import theme
 
 PAGES = {
@@ -144,7 +145,7 @@ class HelpWindow(QDialog):
         super().__init__(parent)
         self.setObjectName("helpWindow")
         self.setWindowTitle("GPU Explorer: help")
-        self.resize(900, 620)
+        self.resize(open_size(self, 900, 620))
         self.field = QLineEdit()
         self.field.setObjectName("helpSearch")
         self.field.setAccessibleName("Search the help")

@@ -34,6 +34,7 @@ from gpuexplorer.gui.questions import Bench
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.session_part import Part
 from gpuexplorer.gui.settings import Settings
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.views.roofline import RooflineView
 from gpuexplorer.gui.widgets.banner import Banner
 from gpuexplorer.gui.widgets.caption import CaptionLine
@@ -108,7 +109,7 @@ class Panels(QSplitter):
         for part, page in pages:
             part.setProperty(PAGE, page)
         self.experiment.setMinimumWidth(230)
-        self.insight.setMinimumWidth(250)
+        self.insight.setMinimumWidth(for_text(250))
         self.history.table.setMinimumHeight(HISTORY_LEAST_HEIGHT)
         self.across.setSizes([262, 748, 270])
         self.addWidget(self.across)

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QPaintEvent
-from PySide6.QtWidgets import QStyle, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gpuexplorer.charts.roofline import roofline_chart
 from gpuexplorer.charts.words import config_words
@@ -37,6 +37,7 @@ from gpuexplorer.gui.own_model import OwnModels
 from gpuexplorer.gui.panel_rooms import PanelRooms
 from gpuexplorer.gui.panels.experiment import fill_device_box
 from gpuexplorer.gui.preload import Preloader
+from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.session_file import SessionFiles
 from gpuexplorer.gui.settings import Settings
@@ -48,7 +49,7 @@ from gpuexplorer.workloads.choose import find_device
 if TYPE_CHECKING:
     from gpuexplorer.gui.model.ghosts import Ghost
 
-USUAL_SIZE = QSize(1280, 800)
+USUAL_SIZE = (1280, 800)
 
 
 class MainWindow(KeyWindow):
@@ -134,15 +135,10 @@ class MainWindow(KeyWindow):
         knobs = self.settings.knobs
         if knobs is not None:
             self.session.experiment.restore(knobs)
-        self._open_on(self.screen().availableSize())
+        self.resize(open_size(self, *USUAL_SIZE))
         self.restoreGeometry(self.settings.bytes_of("geometry"))
         self.panels.restore(self.settings)
         self.show_knobs()
-
-    def _open_on(self, screen: QSize) -> None:
-        """Take the usual size, or what a screen has room for, the frame included."""
-        frame = self.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
-        self.resize(USUAL_SIZE.boundedTo(screen - QSize(0, frame)))
 
     # ---- showing
 

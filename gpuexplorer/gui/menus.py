@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.gui.actions import THREADS_TIP, Commands
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.list_box import ListBox
 
 
@@ -104,7 +105,7 @@ class MainBar(QToolBar):
         self._commands = commands
         self.setObjectName("toolbar")
         self.setMovable(False)
-        self.setIconSize(QSize(16, 16))
+        self.setIconSize(QSize(for_text(16), for_text(16)))
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self._add(commands.live, "liveButton")
@@ -125,7 +126,7 @@ class MainBar(QToolBar):
             ListBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
         self.device_box.setMinimumContentsLength(30)
-        self.device_box.setMinimumWidth(150)
+        self.device_box.setMinimumWidth(for_text(150))
         self.device_box.addItem("looking for devices…", "auto")
         self.addWidget(self.device_box)
         theme().changed.connect(self._repaint_theme)

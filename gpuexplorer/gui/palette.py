@@ -18,6 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.gui.typeface import for_text
+
 WIDTH, ROWS = 560, 12
 MOVES = frozenset({Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown})
 
@@ -101,11 +103,11 @@ class Palette(QDialog):
         self._entries = self._found()
         self.field.clear()
         self._show_matching("")
-        wide = min(WIDTH, window.width() - 40)
+        wide = min(for_text(WIDTH), window.width() - 40)
         row = self.list.sizeHintForRow(0)
         self.list.setFixedHeight(ROWS * row + 2 * self.list.frameWidth())
         self.resize(QSize(wide, self.sizeHint().height()))
-        self.list.setColumnWidth(0, wide - 150)
+        self.list.setColumnWidth(0, wide - for_text(150))
         self.move(window.mapToGlobal(QPoint((window.width() - wide) // 2, 60)))
         self.show()
         self.field.setFocus(Qt.FocusReason.PopupFocusReason)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from gpuexplorer.gui.views.compare import CompareView
     from gpuexplorer.gui.views.lab import LabView
 
+SAME = ("size", "precision", "cache", "fill", "include_transfers")
+"""Knobs that a library takes over from the kernel it is held against."""
 WIDE, TALL = (256, 1, 1), (1, 256, 1)
 
 
@@ -107,8 +109,8 @@ class BlockShape(_Compared):
             return ""
         workload = self._bench.session.experiment.workloads[tall.run.config.workload]
         found = speed_than(tall.ratio, block_words(WIDE), tall.ci95_low, tall.ci95_high)
-        why = workload.variant(tall.run.config.variant).teaches
-        return f"A block of {block_words(TALL)} is {found}: {why[:1].lower()}{why[1:]}"
+        block, why = block_words(TALL), workload.variant(tall.run.config.variant).teaches
+        return f"A block of {block} is {found}. {why}"
 
 
 class Library(_Compared):
@@ -140,7 +142,7 @@ class Library(_Compared):
             if variant.launch or own.precision not in workload.precisions_of(name):
                 continue
             knobs = msgspec.structs.replace(
-                first_knobs(workload, name), size=own.size, precision=own.precision, fill=own.fill
+                first_knobs(workload, name), **{field: getattr(own, field) for field in SAME}
             )
             if experiment.problem(knobs) is None:
                 found.append(knobs)
@@ -152,9 +154,9 @@ class Library(_Compared):
         if result is None or not known:
             return ""
         best = min(known, key=lambda one: one.ratio or 0.0)
-        kernel = f"your kernel, '{self._title(result.contestants[result.reference])}'"
-        found = speed_than(best.ratio or 1.0, kernel, best.ci95_low, best.ci95_high)
-        return f"{self._title(best)} is {found}."
+        kernel, library = self._title(result.contestants[result.reference]), self._title(best)
+        found = speed_than(best.ratio or 1.0, f"'{kernel}'", best.ci95_low, best.ci95_high)
+        return f"{library} is {found}."
 
     def _title(self, one: Contestant) -> str:
         workload = self._bench.session.experiment.workloads[one.run.config.workload]
@@ -165,7 +167,6 @@ class HalfPrecision(Question):
     """Every precision of attention; of a matrix product where no framework is here."""
 
     words = "Is half precision worth it?"
-    look = "Every precision is measured in turns: look at the speed and the error of each."
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
@@ -179,6 +180,8 @@ class HalfPrecision(Question):
             experiment.set_workload("matmul")
         if (problem := experiment.problem()) is not None:
             raise problem
+        title = experiment.workload.manifest.title
+        self.look = f"{title} in every precision, in turns: look at the speed and the error."
         self._bench.places.show_view(tab)
         lab = cast("LabView", tab.made())
         lab.show_kind("precision")

@@ -22,6 +22,8 @@ from PySide6.QtWidgets import (
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.exchange import atomic_file
 from gpuexplorer.gui.model.session_document import MAX_NOTES
+from gpuexplorer.gui.screen import open_size
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.workloads.workload import MANIFEST_NAME, WorkloadSource
 
 
@@ -41,7 +43,7 @@ class NotesDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("notesDialog")
         self.setWindowTitle("Session notes")
-        self.resize(520, 340)
+        self.resize(open_size(self, 520, 340))
         self.edit = QPlainTextEdit()
         self.edit.setObjectName("notesEdit")
         self.edit.setPlaceholderText("What you looked for, and what you found.")
@@ -101,12 +103,12 @@ class SourcesDialog(QDialog):
         self.setObjectName("sourcesDialog")
         self.setWindowTitle(f"Kernel sources in {origin}")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(860, 560)
+        self.resize(open_size(self, 860, 560))
         self._kernels = dict(kernels)
         self._texts: list[str] = []
         self.list = QListWidget()
         self.list.setObjectName("sourcesList")
-        self.list.setFixedWidth(210)
+        self.list.setFixedWidth(for_text(210))
         for name, source in kernels.items():
             for file, text in {MANIFEST_NAME: source.manifest, **source.files}.items():
                 self.list.addItem(QListWidgetItem(f"{name}/{file}"))

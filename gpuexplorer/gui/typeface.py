@@ -5,7 +5,7 @@ Three sizes, and figures of one width, so that numbers that change do not move.
 
 from __future__ import annotations
 
-from PySide6.QtGui import QFont, QFontDatabase, QFontInfo
+from PySide6.QtGui import QFont, QFontDatabase, QFontInfo, QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.gui import resources
@@ -15,6 +15,10 @@ SMALL, LARGE = 0.88, 2.1
 FALLBACKS = ("DejaVu Sans", "Bitstream Vera Sans", "Liberation Sans", "Nimbus Sans", "FreeSans")
 """What a system without a font for interfaces takes."""
 OURS = "Inter"
+USUAL_HEIGHT = 15.0
+"""Pixels of a line of text of 9 points, for which lengths are chosen."""
+_factor = [1.0]
+"""How many times as high lines are with the program's font."""
 FILES = ("Inter-Regular.ttf", "Inter-SemiBold.ttf")
 
 
@@ -25,6 +29,12 @@ def choose(application: QApplication) -> None:
         font.setFamilies([OURS, *font.families()])
     font.setFeature(QFont.Tag("tnum"), 1)
     application.setFont(font)
+    _factor[0] = max(1.0, QFontMetricsF(font).height() / USUAL_HEIGHT)
+
+
+def for_text(pixels: float) -> int:
+    """Return a length that was chosen for text of usual size, for the text that there is."""
+    return round(pixels * _factor[0])
 
 
 def _load() -> bool:

@@ -6,14 +6,18 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSize
+from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QApplication, QScrollArea
 from pytestqt.qtbot import QtBot
 
-from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui import typeface
+from gpuexplorer.gui.main_window import USUAL_SIZE, MainWindow
+from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.settings import TEXT_SIZES, Settings
 from tests.gui.driver import find, until
 
@@ -31,6 +35,18 @@ window.close_down()
 """
 
 
+@pytest.fixture
+def large_font(qapp: QApplication) -> Iterator[None]:
+    """Have the system's font be twice as large."""
+    before = qapp.font()
+    larger = QFont(before)
+    larger.setPointSizeF(2 * before.pointSizeF())
+    qapp.setFont(larger)
+    yield
+    qapp.setFont(before)
+    typeface.choose(qapp)
+
+
 def resize(window: MainWindow, size: QSize) -> None:
     window.resize(size)
     QApplication.processEvents()
@@ -45,7 +61,7 @@ def test_it_opens_within_a_screen_and_cuts_nothing(
     until(qtbot, lambda: window.session.experiment.devices is not None)
     window.session.set_live(False)
     screen = QSize(round(FULL_HD.width() / times), round(FULL_HD.height() / times))
-    window._open_on(screen)
+    window.resize(open_size(window, *USUAL_SIZE, screen))
     QApplication.processEvents()
     QApplication.processEvents()
     assert window.width() <= screen.width() and window.height() < screen.height()
@@ -81,6 +97,20 @@ def test_the_column_asked_for_takes_the_others_place(qtbot: QtBot, window: MainW
     assert not panels.experiment.isVisible()
     knobs.trigger()
     assert panels.experiment.isVisible() and panels.insight.isVisible()
+
+
+@pytest.mark.usefixtures("large_font")
+def test_what_is_painted_has_room_for_a_larger_font_of_the_system(window: MainWindow) -> None:
+    line = window.fontMetrics().height()
+    small = QFontMetrics(typeface.small(window.font())).height()
+    assert line > 25, "the font is larger"
+    assert window.history_table.verticalHeader().defaultSectionSize() >= line
+    assert window.traffic.legend["peak"].sizeHint().height() >= small
+    assert window.strip.lines[0].sizeHint().height() >= line + small
+    assert window.insight.phases.sizeHint().height() >= 5 * small
+    row = window.experiment_panel.block_rows[0]
+    assert row.slider.sizeHint().height() >= 19 + QFontMetrics(typeface.small(row.font())).ascent()
+    assert row.box.width() >= row.box.fontMetrics().horizontalAdvance("1024")
 
 
 def test_the_legend_of_the_traffic_is_scrolled_where_the_view_is_low(

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDialog, QMessageBox, QStackedWidget, QVBoxLayout,
 
 from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.panels.engines_list import EnginesList
+from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.task import Tasks
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class EnginesDialog(QDialog):
         self.setObjectName("enginesDialog")
         self.setProperty(PAGE, "engines")
         self.setWindowTitle("Engines")
-        self.resize(980, 640)
+        self.resize(open_size(self, 980, 640))
         self._in_use, self._busy_with = in_use, busy_with
         self._setup: EngineSetup | None = None
         self._tasks = Tasks(self)

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.model.engines import EngineRow
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 
 ROW_HEIGHT = 26
 ROOM = 8
@@ -64,7 +65,7 @@ class EnginesTable(QTableWidget):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabKeyNavigation(False)
         self.verticalHeader().hide()
-        self.verticalHeader().setMinimumSectionSize(ROW_HEIGHT)
+        self.verticalHeader().setMinimumSectionSize(for_text(ROW_HEIGHT))
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header = self.horizontalHeader()
         header.setHighlightSections(False)

@@ -26,6 +26,7 @@ from gpuexplorer.core.units import count, plural, quantity
 from gpuexplorer.gui.model.block import AXES
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.panels.experiment_switches import SwitchesSection
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.list_box import LINE, ListBox, heading
 from gpuexplorer.gui.widgets.scroll_room import keep_room
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
@@ -50,7 +51,7 @@ class KnobRow(QWidget):
         self.box.setAccessibleName(title)
         self.box.setKeyboardTracking(False)
         self.box.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self.box.setFixedWidth(84)
+        self.box.setFixedWidth(for_text(84))
         self.label.setMinimumWidth(60)  # a long one is cut off, rather than the whole panel
         self.label.setBuddy(self.box)
         for widget in (self.label, self.slider, self.box):

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.units import count
+from gpuexplorer.gui.screen import open_size
 from gpuexplorer.history.model import Row
 
 MAX_TAG = 60
@@ -35,7 +36,7 @@ class NotesDialog(QDialog):
         self.rows = tuple(rows)
         one = rows[0] if len(rows) == 1 else None
         self.setWindowTitle("Tags and note" if one is not None else "Tags")
-        self.resize(430, 230 if one is not None else 120)
+        self.resize(open_size(self, 430, 230 if one is not None else 120))
         about = QLabel(
             f"{one.workload} · {one.variant} · {one.size_words} · "
             f"{one.launch_words} · {one.precision}"

@@ -35,6 +35,7 @@ from gpuexplorer.gui.model.history_pages import View
 from gpuexplorer.gui.panels.history_model import HistoryModel, Index
 from gpuexplorer.gui.panels.history_paint import Cell, Look, RowPainter
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 
 FIRST_COLUMNS = 20
 """That a layout kept by an older program had; newer ones say how many."""
@@ -97,7 +98,7 @@ class HistoryTable(QTableView):
         rows = self.verticalHeader()
         rows.hide()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(ROW_HEIGHT)
+        rows.setDefaultSectionSize(for_text(ROW_HEIGHT))
         self._prepare_header()
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._menu)
@@ -129,7 +130,7 @@ class HistoryTable(QTableView):
         header.setMinimumSectionSize(24)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         for section, column in enumerate(COLUMNS):
-            header.resizeSection(section, column.width)
+            header.resizeSection(section, for_text(column.width))
             header.setSectionHidden(section, not column.shown)
         header.setSortIndicatorShown(True)
         self._show_order()
@@ -182,7 +183,7 @@ class HistoryTable(QTableView):
         header = self.horizontalHeader()
         for section, column in enumerate(COLUMNS):
             header.setSectionHidden(section, not column.shown)
-            header.resizeSection(section, column.width)
+            header.resizeSection(section, for_text(column.width))
             header.moveSection(header.visualIndex(section), section)
 
     def columns(self) -> QByteArray:
@@ -200,7 +201,7 @@ class HistoryTable(QTableView):
             header.restoreState(state)
             for section, column in enumerate(COLUMNS):
                 if section >= known:  # one that a newer program has
-                    header.resizeSection(section, column.width)
+                    header.resizeSection(section, for_text(column.width))
                     header.setSectionHidden(section, not column.shown)
         self._show_order()
 
@@ -209,7 +210,7 @@ class HistoryTable(QTableView):
     def seen(self) -> tuple[int, int]:
         """Return the first and last place that can be seen, and some more."""
         first = max(0, self.rowAt(0))
-        count = self.viewport().height() // ROW_HEIGHT + 1
+        count = self.viewport().height() // for_text(ROW_HEIGHT) + 1
         return max(0, first - NEAR), first + count + NEAR
 
     def chosen_places(self) -> list[int]:
@@ -355,7 +356,7 @@ class HistoryTable(QTableView):
                 back = look.chosen
             self._painter.draw_row(
                 painter,
-                QRect(0, self.rowViewportPosition(place), width, ROW_HEIGHT),
+                QRect(0, self.rowViewportPosition(place), width, for_text(ROW_HEIGHT)),
                 cells,
                 [words[cell.section] for cell in cells],
                 back,
@@ -366,7 +367,9 @@ class HistoryTable(QTableView):
         if self.hasFocus() and current.isValid():
             painter.setPen(look.frame)
             painter.drawRect(
-                QRect(0, self.rowViewportPosition(current.row()), width - 1, ROW_HEIGHT - 1)
+                QRect(
+                    0, self.rowViewportPosition(current.row()), width - 1, for_text(ROW_HEIGHT) - 1
+                )
             )
 
     def _cells_in(self, area: QRect) -> list[Cell]:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFormLayout, QLabel, QWidget
 from gpuexplorer.analysis.static import KernelAnalysis
 from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.units import count, percent
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.words import Words
 
 WIDTH = 272
@@ -34,7 +35,7 @@ class FigureList(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setFixedWidth(WIDTH)
+        self.setFixedWidth(for_text(WIDTH))
         form = QFormLayout(self)
         form.setContentsMargins(12, 6, 6, 6)
         form.setVerticalSpacing(4)

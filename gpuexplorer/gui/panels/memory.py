@@ -11,6 +11,7 @@ from gpuexplorer.core.memory import PARTS, MemoryUse
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.words import Words
 
 ROW = 17
@@ -51,7 +52,7 @@ class MemoryBar(QWidget):
     def sizeHint(self) -> QSize:
         """Return the preferred size."""
         rows = len(self._parts()) + 2  # what was predicted and what was counted
-        return QSize(220, 2 * (BAR + GAP) + 2 + ROW * rows)
+        return QSize(220, 2 * (BAR + GAP) + 2 + for_text(ROW) * rows)
 
     def minimumSizeHint(self) -> QSize:
         """Return the least size."""
@@ -97,10 +98,10 @@ class MemoryBar(QWidget):
         off = "" if error is None else _off(error)
         self._line(painter, y, None, "predicted", total_B or None, off)
         counted = "counted" if use.peak_B else "not counted"
-        self._line(painter, y + ROW, None, counted, use.peak_B, "")
+        self._line(painter, y + for_text(ROW), None, counted, use.peak_B, "")
         for row, (name, title, nbytes) in enumerate(self._parts(), 2):
             share = percent(nbytes / total_B)
-            self._line(painter, y + row * ROW, self._colour(name), title, nbytes, share)
+            self._line(painter, y + row * for_text(ROW), self._colour(name), title, nbytes, share)
         painter.end()
 
     def _line(
@@ -115,12 +116,13 @@ class MemoryBar(QWidget):
         """Write one line of the legend, with a few words in its last column."""
         colours = theme()
         if swatch is not None:
-            painter.fillRect(QRectF(0, y + 4, 10, 9), swatch)
+            painter.fillRect(QRectF(0, y + (for_text(ROW) - 9) / 2, 10, 9), swatch)
         painter.setPen(colours.q("muted"))
-        painter.drawText(QRectF(16 if swatch is not None else 0, y, self.width(), ROW), LEFT, title)
-        painter.drawText(QRectF(self.width() - SHARE, y, SHARE, ROW), RIGHT, words)
+        row, share = for_text(ROW), for_text(SHARE)
+        painter.drawText(QRectF(16 if swatch is not None else 0, y, self.width(), row), LEFT, title)
+        painter.drawText(QRectF(self.width() - share, y, share, row), RIGHT, words)
         painter.setPen(colours.q("text" if nbytes is not None else "disabled"))
-        painter.drawText(QRectF(0, y, self.width() - SHARE - 2, ROW), RIGHT, quantity(nbytes, "B"))
+        painter.drawText(QRectF(0, y, self.width() - share - 2, row), RIGHT, quantity(nbytes, "B"))
 
 
 def _off(error: float) -> str:

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.units import plural
+from gpuexplorer.gui.screen import open_size
 from gpuexplorer.workloads.own_model import ModelFile
 
 SHOWN_LINES = 200
@@ -33,7 +34,7 @@ class TrustDialog(QDialog):
         self.setObjectName("trustDialog")
         self.setWindowTitle(f"Run {model.path.name}?")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(760, 540)
+        self.resize(open_size(self, 760, 540))
         column = QVBoxLayout(self)
         column.setSpacing(10)
         warning = QLabel(WARNING)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class BlockMapTab(ResultTab):
-    """The place of the block map."""
+    """The block map, made when it is first shown."""
 
     def __init__(self, session: Session) -> None:
         super().__init__("blockMap", session)
@@ -41,7 +41,7 @@ class BlockMapTab(ResultTab):
 
 
 class SweepTab(ResultTab):
-    """The place of the Sweep."""
+    """The Sweep, made when it is first shown."""
 
     def __init__(self, session: Session) -> None:
         super().__init__("sweepTab", session)
@@ -65,7 +65,7 @@ class SweepTab(ResultTab):
 
 
 class TuneTab(ResultTab):
-    """The place of Tune."""
+    """Tune, made when it is first shown."""
 
     def __init__(self, session: Session) -> None:
         super().__init__("tuneTab", session)
@@ -89,7 +89,7 @@ class TuneTab(ResultTab):
 
 
 class LabTab(ResultTab):
-    """The place of the Lab."""
+    """The Lab, made when it is first shown."""
 
     def __init__(self, session: Session) -> None:
         super().__init__("labTab", session)

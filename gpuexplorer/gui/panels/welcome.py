@@ -27,7 +27,7 @@ from gpuexplorer.workloads.frameworks import FRAMEWORKS
 BACKENDS = {"cuda": "CUDA", "opencl": "OpenCL", "numpy": "NumPy", **FRAMEWORKS}
 LINES = 2
 """Of text, so that an answer moves nothing."""
-FACTS_WIDTH = 320
+FACTS_WIDTH = 300
 """Pixels that the facts keep beside the questions; in less they fold into a menu."""
 
 
@@ -144,12 +144,13 @@ class Welcome(QFrame):
             return "Welcome. Devices are being looked for."
         if experiment.device is None:
             return "Welcome. No device here can run work: see Settings, Engines."
-        ways = dict.fromkeys(BACKENDS.get(d.backend, d.backend) for d in experiment.devices)
-        found = f"Welcome. Found: {experiment.device.name}, to be used by {listed(list(ways))}."
+        device = experiment.device.name
+        names = dict.fromkeys(BACKENDS.get(d.backend, d.backend) for d in experiment.devices)
+        backends = listed(names)
         if not session.live:
-            return found
+            return f"Welcome. Found: {device}, with {backends}."
         title = experiment.workload.manifest.title
-        return f"{found} {title} is being measured: move a knob and see."
+        return f"Welcome. Found: {device}, with {backends}. {title} is being measured."
 
     def _fold(self) -> None:
         """Show the questions side by side where there is room and nothing was asked."""

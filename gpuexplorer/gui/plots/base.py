@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QDragLeaveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QDragLeaveEvent,
+    QFontMetrics,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QGraphicsItem,
     QGraphicsView,
@@ -25,6 +34,7 @@ from gpuexplorer.core.units import quantity, si_scale
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.words import Words
 
 pg.setConfigOption(
@@ -32,6 +42,7 @@ pg.setConfigOption(
 )  # else a pointer's last move, where it rests, may be left out
 
 AXIS_WIDTH = 68
+"""For text of usual size, as every length here."""
 TICK_WIDE_PX, TICK_HIGH_PX = 70, 40
 """From one tick of a narrow logarithmic axis to the next, at the least."""
 SIDE_WIDTH = 216
@@ -116,8 +127,8 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         item.setClipToView(True)
         item.showGrid(x=False, y=True, alpha=0.12)
         item.setContentsMargins(0, 2, 6, 0)
-        self.y_axis.setWidth(AXIS_WIDTH)
-        self.x_axis.setHeight(22)
+        self.y_axis.setWidth(for_text(AXIS_WIDTH))
+        self.x_axis.setHeight(for_text(22))
         self.box: pg.ViewBox = item.getViewBox()
         self.box.disableAutoRange()
         self.box.sigRangeChangedManually.connect(lambda _: self.dragged.emit())
@@ -144,7 +155,7 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         self.log = on
         self.y_axis.setLogMode(y=on)
 
-    def scaled(self, y: Floats) -> Floats:
+    def for_text(self, y: Floats) -> Floats:
         """Return y values as this plot's view takes them."""
         if not self.log:
             return y
@@ -231,7 +242,7 @@ class LineSample(QWidget):
     def sizeHint(self) -> QSize:
         """Return the preferred size."""
         wide = self.fontMetrics().horizontalAdvance(self._name) + 34
-        return QSize(wide, 18)
+        return QSize(wide, QFontMetrics(typeface.small(self.font())).height() + 5)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the sample and the words."""

@@ -18,6 +18,7 @@ from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.device import DeviceTrack
 from gpuexplorer.gui.plots.base import AXIS_WIDTH, SIDE_WIDTH, Plot
 from gpuexplorer.gui.theme import blend, theme
+from gpuexplorer.gui.typeface import for_text
 
 ROW_HEIGHT = 46
 MISSING_HEIGHT = 18
@@ -120,7 +121,9 @@ class DevicePlots(QWidget):
 
     def sizeHint(self) -> QSize:
         """Return the preferred size."""
-        height = len(self._shown) * ROW_HEIGHT + len(self._missing) * MISSING_HEIGHT
+        height = len(self._shown) * for_text(ROW_HEIGHT) + len(self._missing) * for_text(
+            MISSING_HEIGHT
+        )
         return QSize(300, height + 2 * PADDING)
 
     def minimumSizeHint(self) -> QSize:
@@ -169,22 +172,22 @@ class DevicePlots(QWidget):
             painter.setPen(theme().q("muted"))
             painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, "no reading yet")
         for row, figure in enumerate(self._shown):
-            area = QRectF(left, top + 3, right - left, ROW_HEIGHT - 8)
+            area = QRectF(left, top + 3, right - left, for_text(ROW_HEIGHT) - 8)
             if event.rect().top() <= area.bottom() and area.top() <= event.rect().bottom():
                 painter.setFont(small)
                 self._paint_held(painter, area, low_s, high_s, named=row == 0)
                 self._paint_row(painter, small, area, figure, low_s, high_s)
-            top += ROW_HEIGHT
+            top += for_text(ROW_HEIGHT)
         painter.setFont(small)
         for figure, why in self._missing:
-            area = QRectF(12, top, self.width() - 24, MISSING_HEIGHT)
+            area = QRectF(12, top, self.width() - 24, for_text(MISSING_HEIGHT))
             words = f"{figure.title}: not available: {why}"
             painter.setPen(theme().q("muted"))
             fitting = painter.fontMetrics().elidedText(
                 words, Qt.TextElideMode.ElideRight, int(area.width())
             )
             painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, fitting)
-            top += MISSING_HEIGHT
+            top += for_text(MISSING_HEIGHT)
         painter.end()
 
     def _paint_held(
@@ -248,7 +251,8 @@ class DevicePlots(QWidget):
                 )
             painter.restore()
             painter.setPen(QColor(colours.chart.muted))
-            gutter = QRectF(area.left() - AXIS_WIDTH, area.top() - 1, AXIS_WIDTH - 6, 14)
+            wide = for_text(AXIS_WIDTH)
+            gutter = QRectF(area.left() - wide, area.top() - 1, wide - 6, for_text(14))
             flags = Qt.AlignmentFlag.AlignRight
             painter.drawText(gutter, flags, in_words(figure, high))
             gutter.moveBottom(area.bottom() + 1)
@@ -258,7 +262,7 @@ class DevicePlots(QWidget):
     def _paint_side(self, painter: QPainter, small: QFont, area: QRectF, figure: Figure) -> None:
         colours, latest = theme(), self._track.latest
         said = [self._latest(name) for name in figure.fields if name in self._track.sources]
-        side = QRectF(area.right() + 12, area.top(), SIDE_WIDTH - 20, 16)
+        side = QRectF(area.right() + 12, area.top(), for_text(SIDE_WIDTH) - 20, for_text(16))
         painter.setPen(colours.q("muted"))
         painter.drawText(side, Qt.AlignmentFlag.AlignLeft, figure.title)
         source = self._source(figure)
@@ -268,8 +272,8 @@ class DevicePlots(QWidget):
         painter.setFont(bold)
         reasons = latest.throttle_reasons if latest is not None and figure is CLOCK else None
         painter.setPen(colours.q("warning" if slowdowns(reasons or ()) else "text"))
-        side.translate(0, 16)
-        side.setHeight(20)
+        side.translate(0, for_text(16))
+        side.setHeight(for_text(20))
         words = ", ".join(in_words(figure, value) for value in said)
         painter.drawText(side, Qt.AlignmentFlag.AlignLeft, words)
         painter.setFont(small)
@@ -297,11 +301,11 @@ class DevicePlots(QWidget):
 
     def explanation(self, y: int) -> str:
         """Return what stands at a height, in words."""
-        row = (y - PADDING) // ROW_HEIGHT
+        row = (y - PADDING) // for_text(ROW_HEIGHT)
         if 0 <= row < len(self._shown):
             figure = self._shown[row]
             return f"{figure.explanation}; from {self._source(figure)}"
-        row = (y - PADDING - len(self._shown) * ROW_HEIGHT) // MISSING_HEIGHT
+        row = (y - PADDING - len(self._shown) * for_text(ROW_HEIGHT)) // for_text(MISSING_HEIGHT)
         if 0 <= row < len(self._missing):
             figure, why = self._missing[row]
             return f"{figure.explanation}; not available: {why}"

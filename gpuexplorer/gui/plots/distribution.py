@@ -11,6 +11,7 @@ from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PINS, Pin, Run
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.plots.base import SIDE_WIDTH, Plot, SideHistogram, line_pen
 from gpuexplorer.gui.theme import blend, theme
+from gpuexplorer.gui.typeface import for_text
 
 BINS = 72
 
@@ -20,7 +21,7 @@ class Distribution(Plot):
 
     def __init__(self) -> None:
         super().__init__("s", "%")
-        self.setFixedWidth(SIDE_WIDTH)
+        self.setFixedWidth(for_text(SIDE_WIDTH))
         self.y_axis.setWidth(8)
         self.y_axis.setStyle(showValues=False)
         self.x_axis.setStyle(showValues=False)

@@ -27,10 +27,13 @@ from gpuexplorer.gui.model.knobs import is_power_of_two
 from gpuexplorer.gui.model.map_look import Look, guesses, occupancy_of, place_of
 from gpuexplorer.gui.model.map_surface import Surface
 from gpuexplorer.gui.theme import blend, theme
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.search.blockmap import MapCell
 
 LEFT, TOP, BOTTOM, RIGHT = 62, 10, 44, 104
 BAR_GAP, BAR_WIDTH = 20, 14
+USUAL_POINTS = 9.0
+"""The size of text for which those of values in cells were chosen."""
 GUESS_SHARE = 0.22
 """How strongly a cell that is still to be measured shows its neighbour's colour."""
 STALE_SHARE = 0.45
@@ -113,14 +116,22 @@ class MapDrawing(QWidget):
     @property
     def area(self) -> QRectF:
         """Where the cells are."""
-        wide, tall = self.width() - LEFT - RIGHT, self.height() - TOP - BOTTOM
-        return QRectF(LEFT, TOP, max(wide, 10), max(tall, 10))
+        wide, tall = (
+            self.width() - for_text(LEFT) - for_text(RIGHT),
+            self.height() - for_text(TOP) - for_text(BOTTOM),
+        )
+        return QRectF(for_text(LEFT), for_text(TOP), max(wide, 10), max(tall, 10))
 
     @property
     def bar(self) -> QRectF:
         """Where the colour bar is."""
         area = self.area
-        return QRectF(area.right() + BAR_GAP, area.top() + 18, BAR_WIDTH, area.height() - 18)
+        return QRectF(
+            area.right() + for_text(BAR_GAP),
+            area.top() + for_text(18),
+            BAR_WIDTH,
+            area.height() - for_text(18),
+        )
 
     def cell_rect(self, number: int) -> QRectF:
         """Return where a cell is, its gap included; y rises upward."""
@@ -257,7 +268,7 @@ class MapDrawing(QWidget):
         painter.drawRoundedRect(rect, radius, radius)
         if font is not None:
             sign = {"long": "long", "suspect": "?"}.get(cell.state, "✕")
-            box = QRectF(0, 0, QFontMetricsF(font).horizontalAdvance(sign) + 8, 15)
+            box = QRectF(0, 0, QFontMetricsF(font).horizontalAdvance(sign) + 8, for_text(15))
             box.moveCenter(rect.center())
             self._fill(painter, box, 3.0, back)
             painter.setFont(font)
@@ -269,7 +280,7 @@ class MapDrawing(QWidget):
         """Return the largest font in which values fit into cells; None when none does."""
         font = QFont(painter.font())
         for points in (10.5, 9.5, 8.5, 7.5):
-            font.setPointSizeF(points)
+            font.setPointSizeF(points * painter.font().pointSizeF() / USUAL_POINTS)
             metrics = QFontMetricsF(font)
             if (
                 metrics.horizontalAdvance("8.88") + WORDS_ROOM <= cell.width()
@@ -394,20 +405,28 @@ class MapDrawing(QWidget):
         painter.setPen(theme().q("muted"))
         wide, tall = area.width() / len(grid.x), area.height() / len(grid.y)
         for column in named(grid.x, metrics.horizontalAdvance("0000") + 8, wide):
-            box = QRectF(area.left() + (column + 0.5) * wide - 40, area.bottom() + 4, 80, 16)
+            box = QRectF(
+                area.left() + (column + 0.5) * wide - 40, area.bottom() + 4, 80, for_text(16)
+            )
             painter.drawText(box, Qt.AlignmentFlag.AlignHCenter, str(grid.x[column]))
         for row in named(grid.y, metrics.height(), tall):
             middle = area.bottom() - (row + 0.5) * tall
-            box = QRectF(area.left() - 46, middle - 10, 40, 20)
+            box = QRectF(
+                area.left() - for_text(46), middle - for_text(10), for_text(40), for_text(20)
+            )
             side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             painter.drawText(box, side, str(grid.y[row]))
         painter.setPen(theme().q("text"))
-        foot = QRectF(area.left(), area.bottom() + 22, area.width(), 18)
+        foot = QRectF(area.left(), area.bottom() + for_text(22), area.width(), for_text(18))
         painter.drawText(foot, Qt.AlignmentFlag.AlignHCenter, "threads x")
         painter.save()
-        painter.translate(14, area.center().y())
+        painter.translate(for_text(14), area.center().y())
         painter.rotate(-90)
-        painter.drawText(QRectF(-80, -10, 160, 18), Qt.AlignmentFlag.AlignCenter, "threads y")
+        painter.drawText(
+            QRectF(-for_text(80), -for_text(10), for_text(160), for_text(18)),
+            Qt.AlignmentFlag.AlignCenter,
+            "threads y",
+        )
         painter.restore()
 
     def _paint_bar(self, painter: QPainter, look: Look) -> None:
@@ -422,13 +441,19 @@ class MapDrawing(QWidget):
         painter.setPen(theme().q("text"))
         side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         if look.best_s is not None:
-            painter.drawText(QRectF(bar.left() - 6, area.top() - 4, 92, 18), side, look.unit)
-        room = max(3, int(bar.height() / 26))
+            painter.drawText(
+                QRectF(bar.left() - 6, area.top() - 4, for_text(92), for_text(18)), side, look.unit
+            )
+        room = max(3, int(bar.height() / for_text(26)))
         for tick in look.ticks(room):
             y = bar.bottom() - tick.place * bar.height()
             painter.setPen(theme().q("muted"))
             painter.drawLine(QPointF(bar.right() + 1, y), QPointF(bar.right() + 5, y))
-            painter.drawText(QRectF(bar.right() + 9, y - 9, 60, 18), side, tick.words)
+            painter.drawText(
+                QRectF(bar.right() + 9, y - for_text(9), for_text(60), for_text(18)),
+                side,
+                tick.words,
+            )
 
     def _paint_pointer(self, painter: QPainter, look: Look) -> None:
         """Show where the cell under the pointer lies on the colour bar."""

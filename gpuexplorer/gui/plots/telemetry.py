@@ -17,6 +17,7 @@ from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.plots.base import muted_label, small_button, title_label
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 
 
 class Sparkline(QWidget):
@@ -39,7 +40,7 @@ class Sparkline(QWidget):
 
     def sizeHint(self) -> QSize:
         """Return the preferred size."""
-        return QSize(150, 46)
+        return QSize(150, for_text(46))
 
     def show_series(
         self, words: str, x: Floats, y: Floats, least_span: float, *, warn: bool = False
@@ -58,15 +59,23 @@ class Sparkline(QWidget):
         colours, painter = theme(), QPainter(self)
         painter.setFont(typeface.small(painter.font()))
         painter.setPen(colours.q("muted"))
-        painter.drawText(QRectF(0, 4, 84, 16), Qt.AlignmentFlag.AlignLeft, self._title)
+        painter.drawText(
+            QRectF(0, for_text(4), for_text(84), for_text(16)),
+            Qt.AlignmentFlag.AlignLeft,
+            self._title,
+        )
         value_font = QFont(self.font())
         value_font.setWeight(QFont.Weight.DemiBold)
         painter.setFont(value_font)
         painter.setPen(
             colours.q("warning" if self._warn else "text" if self._words != "–" else "disabled")
         )
-        painter.drawText(QRectF(0, 21, 90, 20), Qt.AlignmentFlag.AlignLeft, self._words)
-        area = QRectF(92, 7, self.width() - 100, self.height() - 14)
+        painter.drawText(
+            QRectF(0, for_text(21), for_text(90), for_text(20)),
+            Qt.AlignmentFlag.AlignLeft,
+            self._words,
+        )
+        area = QRectF(for_text(92), 7, self.width() - for_text(92) - 8, self.height() - 14)
         if area.width() > 20:
             painter.setPen(QPen(colours.q("border"), 1))
             painter.drawLine(area.bottomLeft(), area.bottomRight())
@@ -139,7 +148,7 @@ class TelemetryStrip(QWidget):
         self._title = title_label("Device")
         self._source = muted_label("no reading yet")
         self._source.setObjectName("telemetrySource")
-        self._source.set_width(SOURCE_WIDTH)
+        self._source.set_width(for_text(SOURCE_WIDTH))
         head = self._head = QVBoxLayout()
         head.setSpacing(0)
         head.addStretch(1)
@@ -174,7 +183,7 @@ class TelemetryStrip(QWidget):
         self._head.setDirection(directions.LeftToRight if on else directions.TopToBottom)
         self._head.setSpacing(14 if on else 0)
         self._head.setStretch(0, 0 if on else 1)
-        self._source.set_width(3 * SOURCE_WIDTH if on else SOURCE_WIDTH)
+        self._source.set_width(for_text(3 * SOURCE_WIDTH if on else SOURCE_WIDTH))
         for line in self.lines:
             line.setVisible(not on)
 

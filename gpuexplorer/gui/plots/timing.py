@@ -28,6 +28,7 @@ from gpuexplorer.gui.plots.outliers import OutlierMarks
 from gpuexplorer.gui.plots.past import PastRuns
 from gpuexplorer.gui.plots.traces import Traces
 from gpuexplorer.gui.theme import blend, theme
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.list_box import ListBox
 
 SPANS: tuple[tuple[str, float], ...] = (
@@ -220,7 +221,7 @@ class TimingPlot(QWidget):
     @property
     def _trace_width(self) -> int:
         """The pixels beside the axis."""
-        return int(self.plot.width()) - AXIS_WIDTH
+        return int(self.plot.width()) - for_text(AXIS_WIDTH)
 
     def x_range(self) -> tuple[float, float]:
         """Return the stretch of time shown, in seconds."""

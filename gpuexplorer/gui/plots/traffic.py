@@ -26,6 +26,7 @@ from gpuexplorer.gui.plots.base import (
     title_label,
 )
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 
 MAX_POINTS = 300
 
@@ -122,7 +123,7 @@ class TrafficPlot(QWidget):
         legend.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         legend.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         legend.setWidgetResizable(True)
-        legend.setFixedWidth(SIDE_WIDTH)
+        legend.setFixedWidth(for_text(SIDE_WIDTH))
         legend.setMinimumHeight(0)
         legend.setWidget(lines)
         for widget in (lines, legend.viewport()):

@@ -12,6 +12,7 @@ from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.gui.show.heat import SCALE_WIDTH
 from gpuexplorer.gui.show.legend import SIDE_PX, Entry, Head, entries_of
 from gpuexplorer.gui.show.panel import PanelView
+from gpuexplorer.gui.typeface import for_text
 
 LEAST_WIDTH = 150
 """Of a panel; a row that has no room for that goes on below."""
@@ -153,7 +154,7 @@ class ChartView(QScrollArea):
 
     def _place_across(self, row: list[PanelView], width: int) -> None:
         """Give the panels of a row their widths; a colour scale takes none of its panel's."""
-        scales = [SCALE_WIDTH if view.scale.isVisibleTo(view) else 0 for view in row]
+        scales = [for_text(SCALE_WIDTH) if view.scale.isVisibleTo(view) else 0 for view in row]
         room = width - sum(scales) - GAP_PX * (len(row) - 1)
         whole = sum(view.panel.width for view in row if view.panel is not None)
         x = 0.0

@@ -23,6 +23,7 @@ from gpuexplorer.charts.style import Theme
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.theme import blend, theme
+from gpuexplorer.gui.typeface import for_text
 
 LEAST_HEIGHT = 15
 """Pixels of a cell that has room for its words."""
@@ -123,7 +124,7 @@ class HeatItem(pg.GraphicsObject):  # type: ignore[misc]
         painter.setFont(font)
         metrics = painter.fontMetrics()
         longest = max((metrics.horizontalAdvance(words) for words in one.labels), default=0)
-        if not longest or longest + 4 > cell.width() or cell.height() < LEAST_HEIGHT:
+        if not longest or longest + 4 > cell.width() or cell.height() < for_text(LEAST_HEIGHT):
             return
         for x, y, shade, words in zip(one.x, one.y, self._shades, one.labels, strict=False):
             box = QRectF(
@@ -139,7 +140,7 @@ class ColourScale(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setFixedWidth(SCALE_WIDTH)
+        self.setFixedWidth(for_text(SCALE_WIDTH))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self._axis: Axis | None = None
 

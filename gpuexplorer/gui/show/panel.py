@@ -16,6 +16,7 @@ from gpuexplorer.gui.show.overlay import Ring, Rings, Text, Texts
 from gpuexplorer.gui.show.plot import PanelPlot
 from gpuexplorer.gui.show.ranges import panel_ranges, scaled, value_at
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 
 PAGE_PX, DOTS_PER_INCH = 960.0, 96.0
 """In which words beside points are given room: a page of ten inches."""
@@ -121,11 +122,11 @@ class PanelView(QWidget):
         panel = self.panel
         if panel is None:
             return 0
-        frame = self.head.height_for(self.width()) + AXIS_PX + 24
+        frame = self.head.height_for(self.width()) + for_text(AXIS_PX) + 24
         if panel.z is not None:
             return LEAST_MAP_PX
         if panel.y.categories:
-            return frame + ROW_PX * max(2, len(panel.y.categories))
+            return frame + for_text(ROW_PX) * max(2, len(panel.y.categories))
         return frame + LEAST_PX
 
     @property
@@ -134,8 +135,8 @@ class PanelView(QWidget):
         panel = self.panel
         if panel is None or panel.z is not None or not panel.y.categories:
             return 100_000
-        frame = self.head.height_for(self.width()) + AXIS_PX + 24
-        return frame + MOST_ROW_PX * max(2, len(panel.y.categories))
+        frame = self.head.height_for(self.width()) + for_text(AXIS_PX) + 24
+        return frame + for_text(MOST_ROW_PX) * max(2, len(panel.y.categories))
 
     # ---- axes
 
@@ -152,7 +153,7 @@ class PanelView(QWidget):
         plot.y_axis.setZValue(-1)
         plot.box.setMouseEnabled(x=not panel.x.categories, y=not panel.y.categories)
         plot.box.invertY(bool(panel.y.categories) and not heat)
-        plot.x_axis.setHeight(AXIS_PX)
+        plot.x_axis.setHeight(for_text(AXIS_PX))
         (left, right), (low, high) = panel_ranges(panel)
         wide, tall = right - left, high - low
         plot.box.setLimits(

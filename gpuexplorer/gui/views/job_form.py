@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from gpuexplorer.core.units import count, plural
+from gpuexplorer.gui.typeface import for_text
 
 SHOWN_REASONS = 4
 
@@ -25,7 +26,7 @@ class JobForm(QScrollArea):
         self.setAccessibleName("What is measured")
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setMinimumWidth(232)
+        self.setMinimumWidth(for_text(232))
         inside = QWidget()
         inside.setObjectName("jobFormContent")
         whole = QVBoxLayout(inside)

@@ -19,6 +19,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.views.job_control import JobControl, Model, R, W
 from gpuexplorer.gui.views.job_form import JobForm
 from gpuexplorer.gui.views.result_page import Picture, ResultPage
@@ -121,7 +122,7 @@ class JobView(JobControl[R, W], Generic[R, W]):
         across.addWidget(self._form)
         across.addWidget(self.result)
         across.setStretchFactor(1, 1)
-        across.setSizes([FORM_WIDTH, 700])
+        across.setSizes([for_text(FORM_WIDTH), 700])
         across.setHandleWidth(1)
         across.setChildrenCollapsible(False)
         across.setCollapsible(0, True)

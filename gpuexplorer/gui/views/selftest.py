@@ -22,9 +22,11 @@ from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import JobModel, Progress
+from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.show.table import ROW_HEIGHT, SheetTable
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.views.job_control import JobControl
 from gpuexplorer.gui.views.job_dialog import JobDialog
 from gpuexplorer.gui.widgets.words import Words
@@ -166,7 +168,7 @@ class SelfTestView(JobControl[Tested, SelfTestOptions]):
         column.addWidget(self.details, 1)
         self.refresh()
         height = self.table.horizontalHeader().sizeHint().height()
-        self.table.setFixedHeight(height + ROW_HEIGHT * len(SECTIONS) + 6)
+        self.table.setFixedHeight(height + for_text(ROW_HEIGHT) * len(SECTIONS) + 6)
 
     # ---- what is wanted
 
@@ -272,7 +274,7 @@ class SelfTestDialog(JobDialog):
     def __init__(self, parent: QWidget, session: Session, settings: Settings) -> None:
         super().__init__(parent, "Self-test", "selfTest", "self-test", settings)
         self.setModal(True)
-        self.resize(860, 600)
+        self.resize(open_size(self, 860, 600))
         self.view = SelfTestView(session)
         self.export_button = self.button(
             "&Export report…", "Export", "Every check with its figures, as JSON or CSV"

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.gui.model.sweep_axes import AxisOffer, read_error
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.views.job_form import JobForm
 from gpuexplorer.search.measuring import SAMPLES
 
@@ -38,13 +39,13 @@ class AxisRow:
         self.text.setObjectName(f"sweepValues_{offer.name}")
         self.text.setAccessibleName(f"Values of {offer.title}")
         self.text.setToolTip(offer.tip)
-        self.text.setMinimumWidth(60)
+        self.text.setMinimumWidth(for_text(60))
         self.more: QToolButton | None = None
         if offer.choices:
             self.more = QToolButton()
             self.more.setText("▾")
             self.more.setProperty("role", "small")
-            self.more.setFixedWidth(24)
+            self.more.setFixedWidth(for_text(24))
             self.more.setToolTip(f"Tick values of {offer.title}")
             self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
             menu = QMenu(self.more)

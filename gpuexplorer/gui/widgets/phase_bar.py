@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 
 TITLES = {
     "allocate": "allocate",
@@ -44,7 +45,7 @@ class PhaseBar(QWidget):
 
     def sizeHint(self) -> QSize:
         """Return the preferred size."""
-        return QSize(220, BAR + 8 + ROW * len(TITLES))
+        return QSize(220, BAR + 8 + for_text(ROW) * len(TITLES))
 
     def show_phases(self, phases_s: dict[str, float]) -> None:
         """Show times in seconds by phase; a phase that is not there was not measured."""
@@ -70,21 +71,22 @@ class PhaseBar(QWidget):
                 width = self._phases[name] / total * self.width()
                 painter.fillRect(QRectF(x, 0, width, BAR), self._brush(name))
                 x += width
+        tall, share_width = for_text(ROW), for_text(SHARE)
         font = typeface.small(painter.font())
         painter.setFont(font)
         for row, (name, title) in enumerate(TITLES.items()):
-            y = BAR + 6 + row * ROW
-            painter.fillRect(QRectF(0, y + 4, 10, 9), self._brush(name))
+            y = BAR + 6 + row * tall
+            painter.fillRect(QRectF(0, y + (tall - 9) / 2, 10, 9), self._brush(name))
             painter.setPen(colours.q("muted"))
-            painter.drawText(QRectF(16, y, self.width(), ROW), LEFT, title)
+            painter.drawText(QRectF(16, y, self.width(), tall), LEFT, title)
             value = self._phases.get(name)
             painter.setPen(colours.q("text" if value is not None else "disabled"))
-            right = QRectF(0, y, self.width() - SHARE - 2, ROW)
+            right = QRectF(0, y, self.width() - share_width - 2, tall)
             painter.drawText(right, RIGHT, quantity(value, "s"))
             share = None if value is None or total <= 0 else value / total
             painter.setPen(colours.q("muted"))
             painter.drawText(
-                QRectF(self.width() - SHARE, y, SHARE, ROW),
+                QRectF(self.width() - share_width, y, share_width, tall),
                 RIGHT,
                 percent(share),
             )

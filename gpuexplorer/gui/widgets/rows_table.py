@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 
 LEFT = Qt.AlignmentFlag.AlignLeft
 RIGHT = Qt.AlignmentFlag.AlignRight
@@ -44,7 +45,7 @@ def show_as_rows(table: QTableView, name: str, accessible: str, row_height: int)
     table.setWordWrap(False)
     table.setTabKeyNavigation(False)
     table.verticalHeader().hide()
-    table.verticalHeader().setDefaultSectionSize(row_height)
+    table.verticalHeader().setDefaultSectionSize(for_text(row_height))
     header = table.horizontalHeader()
     header.setHighlightSections(False)
     header.setStretchLastSection(True)

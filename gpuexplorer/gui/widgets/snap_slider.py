@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
     QColor,
+    QFontMetrics,
     QHelpEvent,
     QKeyEvent,
     QMouseEvent,
@@ -24,6 +25,10 @@ from gpuexplorer.gui.theme import theme
 
 HANDLE = 7.0
 MARGIN = 9.0
+MIDDLE = 11.0
+"""Where the track is, from the top."""
+STEPS = 19
+"""Where the steps' names begin, from the top."""
 
 
 class SnapSlider(QSlider):
@@ -56,13 +61,18 @@ class SnapSlider(QSlider):
 
     def sizeHint(self) -> QSize:
         """Return the preferred size."""
-        return QSize(120, 30)
+        return QSize(120, self._tall)
 
     def minimumSizeHint(self) -> QSize:
         """Return the least useful size."""
-        return QSize(80, 30)
+        return QSize(80, self._tall)
 
     # ---- geometry
+
+    @property
+    def _tall(self) -> int:
+        """The height of the handle and of the steps' names below it."""
+        return STEPS + 1 + QFontMetrics(typeface.small(self.font())).ascent()
 
     def _span(self) -> float:
         return max(1e-9, math.log2(self.maximum() / self.minimum()))
@@ -159,7 +169,7 @@ class SnapSlider(QSlider):
         colours, painter = theme(), QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         enabled = self.isEnabled()
-        y = 11.0
+        y = MIDDLE
         left, right = MARGIN, self.width() - MARGIN
         at, legal = (
             self.position_of(self.value()),
@@ -206,7 +216,7 @@ class SnapSlider(QSlider):
                 begin = min(max(x - width / 2, 0.0), self.width() - width)
                 if begin > last_end + 6:
                     painter.setPen(colours.q("muted" if step <= self.legal else "disabled"))
-                    painter.drawText(QPointF(begin, y + 18), words)
+                    painter.drawText(QPointF(begin, STEPS + painter.fontMetrics().ascent()), words)
                     last_end = begin + width
             step *= 2
 
