@@ -124,6 +124,8 @@ def _enlarged(times: float, words: list[str]) -> Application:
 
     Qt reads the factor from the environment, once; children shall not inherit it.
     """
+    if times == 1.0:
+        return Application(words)
     given = os.environ.get(SCALE)
     try:
         os.environ[SCALE] = str(times * float(given or 1.0))

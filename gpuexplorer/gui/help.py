@@ -34,7 +34,7 @@ PAGES = {
     "reading-the-plots": "Reading the plots",
     "block-map": "The block map",
     "roofline": "The roofline and calibration",
-    "kernel": "The Kernel tab",
+    "kernel": "The Kernel view",
     "what-numbers-promise": "What numbers promise",
     "uncertainty": "Uncertainty of a time",
     "sweeps": "Sweeps",
