@@ -64,7 +64,7 @@ OPTIONAL: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     (
         "NVRTC",
         ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12"),
-        "kernels compiled for any NVIDIA GPU: analyze and the Kernel tab",
+        "kernels compiled for any NVIDIA GPU: analyze and the Kernel view",
         "'gpuexplorer[nvrtc]'",
     ),
     (
