@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SAME = ("size", "precision", "cache", "fill", "include_transfers")
 """Knobs that a library takes over from the kernel it is held against."""
+HALF_OF = ("attention", "matmul")
+"""What half precision is tried on: the first that can run here."""
 WIDE, TALL = (256, 1, 1), (1, 256, 1)
 
 
@@ -175,9 +177,11 @@ class HalfPrecision(Question):
 
     def ask(self) -> None:
         experiment, tab = self._bench.session.experiment, self._bench.lab
-        experiment.set_workload("attention")
-        if experiment.problem() is not None:
-            experiment.set_workload("matmul")
+        for name in HALF_OF:
+            if name in experiment.workloads:
+                experiment.set_workload(name)
+                if experiment.problem() is None:
+                    break
         if (problem := experiment.problem()) is not None:
             raise problem
         title = experiment.workload.manifest.title
@@ -199,8 +203,9 @@ class HalfPrecision(Question):
 
         lab = self._bench.lab.lab
         study = lab.view_of("precision").model.result if lab is not None else None
-        known = isinstance(study, PrecisionStudy) and study is not self._before
-        return half_answer(study) if known else ""
+        if not isinstance(study, PrecisionStudy) or study is self._before:
+            return ""
+        return half_answer(study)
 
 
 def questions(bench: Bench) -> tuple[Question, ...]:

@@ -85,7 +85,7 @@ def test_the_column_asked_for_takes_the_others_place(qtbot: QtBot, window: MainW
     window.session.set_live(False)
     panels, rooms = window.panels, window.panel_rooms
     knobs, figures = rooms._columns
-    resize(window, QSize(900, 500))
+    resize(window, QSize(900, 516))
     assert panels.experiment.isVisible() and not panels.insight.isVisible()
     figures.trigger()
     QApplication.processEvents()

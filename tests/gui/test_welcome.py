@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.welcome import Welcome
 from gpuexplorer.gui.views.lab import LabView
-from gpuexplorer.studies.precision import PrecisionPoint, half_answer
+from gpuexplorer.studies.precision import PrecisionPoint, PrecisionStudy, half_answer
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 from tests.support.lab_studies import against, measured, precision_study
@@ -99,7 +99,7 @@ def test_a_kernel_is_held_against_the_libraries(
 
 
 def test_half_precision_is_answered_in_a_sentence(
-    qtbot: QtBot, window: MainWindow, welcome: Welcome, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, window: MainWindow, welcome: Welcome
 ) -> None:
     experiment = window.session.experiment
     without = {name: one for name, one in experiment.workloads.items() if name != "attention"}
@@ -114,8 +114,8 @@ def test_half_precision_is_answered_in_a_sentence(
     assert "Matrix multiply in every precision" in welcome.words.text()
     until(qtbot, lambda: view.model.state == "done", MOST_MS)
     result = view.model.result
-    assert result is not None
-    until(qtbot, lambda: welcome.words.text() == half_answer(result), MOST_MS)  # type: ignore[arg-type]
+    assert isinstance(result, PrecisionStudy)
+    until(qtbot, lambda: welcome.words.text() == half_answer(result), MOST_MS)
 
 
 def test_another_measurement_is_no_answer(

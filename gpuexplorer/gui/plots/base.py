@@ -155,7 +155,7 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         self.log = on
         self.y_axis.setLogMode(y=on)
 
-    def for_text(self, y: Floats) -> Floats:
+    def scaled(self, y: Floats) -> Floats:
         """Return y values as this plot's view takes them."""
         if not self.log:
             return y
