@@ -156,8 +156,11 @@ class Library(_Compared):
         if result is None or not known:
             return ""
         best = min(known, key=lambda one: one.ratio or 0.0)
-        kernel, library = self._title(result.contestants[result.reference]), self._title(best)
-        found = speed_than(best.ratio or 1.0, f"'{kernel}'", best.ci95_low, best.ci95_high)
+        reference = result.contestants[result.reference]
+        kernel, library = self._title(reference), self._title(best)
+        block = block_words(reference.run.config.block or ())
+        own = f"your kernel, '{kernel}' with blocks of {block}"
+        found = speed_than(best.ratio or 1.0, own, best.ci95_low, best.ci95_high)
         return f"{library} is {found}."
 
     def _title(self, one: Contestant) -> str:

@@ -94,7 +94,7 @@ def test_a_kernel_is_held_against_the_libraries(
     variants = [one.config.variant for one in view.model.contestants]
     assert variants[0] == "uncoalesced" and "numpy" in variants
     assert {one.config.size["N"] for one in view.model.contestants} == {64}
-    found = "than 'Uncoalesced (row and column swapped)'."
+    found = "than your kernel, 'Uncoalesced (row and column swapped)' with blocks of 16×16."
     until(qtbot, lambda: welcome.words.text().endswith(found), MOST_MS)
 
 
@@ -129,6 +129,15 @@ def test_another_measurement_is_no_answer(
     view.clear()
     QApplication.processEvents()
     assert "look at" not in welcome.words.text()
+
+
+def test_facts_are_never_cut(window: MainWindow, welcome: Welcome) -> None:
+    for width in (720, 900, 1000, 1100, 1280):
+        window.resize(width, 700)
+        QApplication.processEvents()
+        QApplication.processEvents()
+        words = welcome.words
+        assert words.heightForWidth(words.width()) <= words.height(), (width, words.text())
 
 
 def test_a_narrow_window_has_the_questions_in_a_menu(

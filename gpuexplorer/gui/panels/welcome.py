@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -27,8 +27,7 @@ from gpuexplorer.workloads.frameworks import FRAMEWORKS
 BACKENDS = {"cuda": "CUDA", "opencl": "OpenCL", "numpy": "NumPy", **FRAMEWORKS}
 LINES = 2
 """Of text, so that an answer moves nothing."""
-FACTS_WIDTH = 300
-"""Pixels that the facts keep beside the questions; in less they fold into a menu."""
+MARGIN, SPACING = 14, 6
 
 
 class Welcome(QFrame):
@@ -70,8 +69,8 @@ class Welcome(QFrame):
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.more)
         line = QHBoxLayout(self)
-        line.setContentsMargins(14, 4, 6, 4)
-        line.setSpacing(6)
+        line.setContentsMargins(MARGIN, 4, 6, 4)
+        line.setSpacing(SPACING)
         line.addWidget(self.words, 1)
         for number, question in enumerate(self.questions):
             ask = partial(self._ask, question)
@@ -128,37 +127,52 @@ class Welcome(QFrame):
         """Show the answer, where to look for it, or what was found."""
         if self.isHidden():
             return
-        if (words := self._words()) != self.words.text():
-            self.words.setText(words)
         able = self._bench.session.experiment.device is not None
         for widget in (*self.buttons, self.more):
             widget.setEnabled(able)
         self._fold()
 
-    def _words(self) -> str:
+    def _words(self) -> tuple[str, ...]:
+        """Return what is to be said, and after it what is said where that has no room."""
         if self._asked is not None:
-            return self._answer or self._asked.look
+            return (self._answer or self._asked.look,)
         session = self._bench.session
         experiment = session.experiment
         if experiment.devices is None:
-            return "Welcome. Devices are being looked for."
+            return ("Welcome. Devices are being looked for.",)
         if experiment.device is None:
-            return "Welcome. No device here can run work: see Settings, Engines."
+            return ("Welcome. No device here can run work: see Settings, Engines.",)
         device = experiment.device.name
         names = dict.fromkeys(BACKENDS.get(d.backend, d.backend) for d in experiment.devices)
         backends = listed(names)
+        found = f"Welcome. Found: {device}, with {backends}."
         if not session.live:
-            return f"Welcome. Found: {device}, with {backends}."
+            return (found,)
         title = experiment.workload.manifest.title
-        return f"Welcome. Found: {device}, with {backends}. {title} is being measured."
+        return f"Welcome. Found: {device}, with {backends}. {title} is being measured.", found
 
     def _fold(self) -> None:
         """Show the questions side by side where there is room and nothing was asked."""
-        needed = FACTS_WIDTH + sum(button.sizeHint().width() + 6 for button in self.buttons)
-        wide = self.width() >= needed and self._asked is None
+        said = self._words()
+        beside = sum(button.sizeHint().width() + SPACING for button in self.buttons)
+        left = self.width() - beside - self.close_button.sizeHint().width() - 2 * MARGIN - SPACING
+        fitting = [words for words in said if self._lines(words, left) <= LINES]
+        wide = self._asked is None and bool(fitting)
+        words = fitting[0] if wide else said[0]
+        if words != self.words.text():
+            self.words.setText(words)
+            self.words.setToolTip(words)  # where it is cut
         for button in self.buttons:
             button.setVisible(wide)
         self.more.setVisible(not wide)
+
+    def _lines(self, words: str, width: int) -> float:
+        """Return the lines that words take in a width."""
+        metrics = self.words.fontMetrics()
+        room = QRect(0, 0, max(width, 1), 1000)
+        taken = metrics.boundingRect(room, int(Qt.TextFlag.TextWordWrap.value), words)
+        too_wide = taken.width() > width
+        return LINES + 1 if too_wide else taken.height() / metrics.lineSpacing()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Show what is known by now."""
