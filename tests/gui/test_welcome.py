@@ -7,12 +7,14 @@ from typing import cast
 
 import msgspec
 import pytest
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.welcome import Welcome
 from gpuexplorer.gui.views.lab import LabView
+from gpuexplorer.gui.widgets.caption import SETTLE_MS
 from gpuexplorer.studies.precision import PrecisionPoint, PrecisionStudy, half_answer
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
@@ -81,6 +83,10 @@ def test_the_blocks_shape_is_compared_and_explained(
     assert re.search(r"\d× (slower|faster) \(.+\) than 256×1\. One thread computes", words), words
     assert window.session.experiment.knobs.block == (1, 256, 1)
     assert welcome.height() == height, "an answer moves nothing"
+    view = window.panels.compare.comparing
+    assert view is not None
+    QTest.qWait(2 * SETTLE_MS)  # in which a line that says that the knobs moved would appear
+    assert not view.result.caption.moved, "they stand at one that was compared"
     assert welcome.more.isVisible() and not welcome.buttons[0].isVisible()
 
 

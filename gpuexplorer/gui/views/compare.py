@@ -76,6 +76,7 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
             "compare", "Time ratios with their 95 % intervals", self._noun, self.model.words_of,
             lambda: None,
         )  # fmt: skip
+        self.set_caption(self.result.caption)
         self.result.empty.say("Which is faster?", HINT)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
