@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.settings import Settings
+from gpuexplorer.gui.typeface import for_text
 
 LOW_WINDOW = 760
 """Pixels: in a window lower than this the history folds away by itself."""
@@ -53,7 +54,7 @@ class PanelRooms(QObject):
 
     @property
     def _high(self) -> bool:
-        return self._window.height() >= LOW_WINDOW
+        return self._window.height() >= for_text(LOW_WINDOW)
 
     def _choose_history(self, on: bool) -> None:
         self._settings.history_shown = None if on == self._high else on
