@@ -95,7 +95,7 @@ def test_knobs_and_pins_are_measured_in_turns_and_kept(
     assert view.model.labels == ["naive · block 16×16", "naive · block 1×64"]
     click(window, "compareStart")
     assert (window.session.jobs.current is not None, window.session.live) == (True, False)
-    until(qtbot, lambda: view.head.words.text().startswith("Round"))
+    assert view.head.words.text().startswith("The first round")
     table = find(window, "compareTable", SheetTable)
     assert not view.bar.add_knobs.isEnabled()
     until(qtbot, lambda: not view.running)
