@@ -16,8 +16,9 @@ from gpuexplorer.charts.render_heat import draw_heat, draw_scale
 from gpuexplorer.charts.render_spans import draw_spans
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Series
 from gpuexplorer.charts.style import STROKES, THEMES, Theme, marker_of
+from gpuexplorer.charts.ticks import log_ticks, tick_words
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
-from gpuexplorer.core.units import quantity, si_scale
+from gpuexplorer.core.units import si_scale
 from gpuexplorer.exchange import atomic_file
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ PANEL_ROW_IN = 3.6
 DOTS_PER_INCH = 160
 TITLE_PT, TEXT_PT, NOTE_PT = 15.0, 9.5, 8.0
 LINE_SPACING = 1.45
-NARROW_DECADES = 0.5
-"""A log axis of less has round values as its ticks, as far apart as on a linear one."""
+TICKS_ALONG, TICKS_UP = 9, 8
+"""At the most on a logarithmic axis as wide as the page, and in a panel of height 1."""
 NOTE_CHARACTERS = 148
 """Characters of a note that fit the width at ``NOTE_PT``."""
 CJK_FONTS = (
@@ -197,8 +198,8 @@ def _panel(axes: Axes, panel: Panel, theme: Theme, width: float) -> None:
     for one in panel.series:
         if one.kind not in ("heat", "outline", "spans"):
             _series(axes, one, theme)
-    _axis(axes, "x", panel.x)
-    _axis(axes, "y", panel.y)
+    _axis(axes, "x", panel.x, int(TICKS_ALONG * width))
+    _axis(axes, "y", panel.y, int(TICKS_UP * panel.height))
     for one in panel.series:
         if one.kind == "spans":
             draw_spans(axes, one, theme)
@@ -244,16 +245,12 @@ def _legend_columns(names: list[str]) -> int:
     return max(1, min(len(names), 110 // (longest + 8)))
 
 
-def _axis(axes: Axes, which: str, axis: Axis) -> None:
-    """Set scale, range, label and ticks; ticks of base units carry SI prefixes."""
-    from matplotlib.ticker import (
-        FixedLocator,
-        FuncFormatter,
-        LogLocator,
-        MaxNLocator,
-        NullFormatter,
-        NullLocator,
-    )
+def _axis(axes: Axes, which: str, axis: Axis, most: int) -> None:
+    """Set scale, range, label and ticks; ticks of base units carry SI prefixes.
+
+    A logarithmic axis has two to ``most`` ticks.
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
     target = getattr(axes, f"{which}axis")
     getattr(axes, f"set_{which}scale")(axis.scale)
@@ -273,21 +270,9 @@ def _axis(axes: Axes, which: str, axis: Axis) -> None:
         target.set_minor_locator(NullLocator())
         target.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     elif axis.scale == "log":
-        decades = math.log10(high / low) if low > 0 else 9
-        steps = [1.0] if decades > 2.5 else [1.0, 2.0, 5.0] if decades > 0.7 else list(range(1, 10))
-        target.set_major_locator(
-            LogLocator(subs=steps, numticks=12)
-            if decades > NARROW_DECADES
-            else MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10])
-        )
-        target.set_minor_formatter(NullFormatter())
-        target.set_major_formatter(
-            FuncFormatter(
-                lambda value, _: (
-                    quantity(float(f"{value:.3g}"), axis.unit, 1) if axis.unit else f"{value:g}"
-                )
-            )
-        )
+        places = log_ticks(low, high, most)
+        target.set_ticks(places, labels=tick_words(places, axis.unit))
+        target.set_minor_locator(NullLocator())
     else:
         ticks = 7 if which == "x" else 6
         target.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 2.5, 5, 10]))

@@ -28,6 +28,8 @@ MEMORY_COLOURS = (2, 5)
 COMPUTE_COLOURS = {"fma": 3, "gemm": 4}
 """... and of arithmetic."""
 SUSPECT_COLOUR = 4
+MOST_NAMED = 5
+"""A trail of more runs has no words beside its points; the pointer tells which is which."""
 KINDS = {"fma": "multiply-add", "gemm": "matrix product"}
 
 SpotKind = Literal["current", "past", "pinned"]
@@ -44,6 +46,8 @@ class Spot:
     colour: int = 0
     """Slot in the palette."""
     suspect: str | None = None
+    label: str = ""
+    """A few words beside the mark, where there is room for some of them."""
 
 
 @dataclass(frozen=True)
@@ -314,6 +318,7 @@ def roofline_chart(shown: Picture, *, title: str, subtitle: str = "") -> ChartSp
                 "before", "points", "pinned",
                 x=[s.intensity for _, s in trail], y=[s.flop_per_s for _, s in trail],
                 keys=tuple(key for key, _ in trail),
+                labels=tuple(s.label for _, s in trail) if len(trail) <= MOST_NAMED else (),
             )
         )  # fmt: skip
     if shown.ridges:
@@ -336,6 +341,7 @@ def roofline_chart(shown: Picture, *, title: str, subtitle: str = "") -> ChartSp
                     "hardware" if spot.suspect else spot_role,
                     x=[spot.intensity], y=[spot.flop_per_s],
                     colour=SUSPECT_COLOUR if spot.suspect else spot.colour, keys=(key,),
+                    labels=(spot.label,) if spot.label else (),
                 )
             )  # fmt: skip
     suspects = [f"SUSPECT: {s.suspect}." for s in shown.spots if s.suspect and s.kind == "current"]

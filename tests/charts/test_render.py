@@ -52,6 +52,26 @@ def test_no_text_is_clipped_or_overlaps_the_notes(theme: str, pins: int, over_ti
         assert 0 <= panel.y0 <= panel.y1 <= height
 
 
+@pytest.mark.parametrize("factor", [1.03, 1.4, 2.9, 7.0, 40.0, 1e7])
+@pytest.mark.parametrize("low", [1.0, 2.1e6, 7.3e-5])
+def test_a_logarithmic_axis_has_two_figures(low: float, factor: float) -> None:
+    axis = spec.Axis(label="time", unit="s", scale="log", low=low, high=low * factor)
+    line = spec.series("a", "line", "model", x=[low, low * factor], y=[low, low * factor])
+    narrow = spec.Panel(x=axis, y=axis, series=(line,), height=0.5)
+    figure = render.draw(spec.ChartSpec(title="Narrow", rows=((narrow,) * 4,)), THEMES["light"])
+    figure.canvas.draw()
+    for axes in figure.axes:
+        for one, (least, most) in (
+            (axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim()),
+        ):  # fmt: skip
+            seen = {
+                words.get_text()
+                for place, words in zip(one.get_ticklocs(), one.get_ticklabels(), strict=True)
+                if least <= place * (1 + 1e-9) and place * (1 - 1e-9) <= most and words.get_text()
+            }
+            assert len(seen) >= 2
+
+
 def test_drawing_twice_gives_the_same_picture(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         render.render(run_chart(made_result()), tmp_path / name)

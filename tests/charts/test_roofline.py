@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuexplorer.charts.render import render
-from gpuexplorer.charts.roofline import Picture, Roof, Spot, picture, roofline_chart
+from gpuexplorer.charts.roofline import (
+    MOST_NAMED,
+    Picture,
+    Roof,
+    Spot,
+    picture,
+    roofline_chart,
+)
 from tests.support.ceilings import made_ceilings
 
 RUN = Spot("naive · N = 512", 85.3, 35e9, "current")
@@ -109,7 +116,7 @@ def test_the_ranges_hold_every_run_and_are_whole_decades(intensity: float, rate:
 
 def test_the_file_tells_what_the_window_shows(tmp_path: Path) -> None:
     spots = (
-        Spot("before", 85.3, 5e9, "past"),
+        Spot("before", 85.3, 5e9, "past", label="tiled"),
         Spot("ghost", 85.3, 60e9, "pinned", 2),
         replace(RUN, suspect="it is too fast"),
     )
@@ -122,7 +129,9 @@ def test_the_file_tells_what_the_window_shows(tmp_path: Path) -> None:
     assert "naive · N = 512, SUSPECT" in drawn
     assert "SUSPECT: it is too fast." in chart.notes
     words = [words for one in panel.series for words in one.labels]
-    assert words == ["ridge 10 FLOP/B", "ridge 2.0 FLOP/B"]
+    assert words == ["tiled", "ridge 10 FLOP/B", "ridge 2.0 FLOP/B"]
+    many = roofline_chart(shown(*[spots[0]] * (MOST_NAMED + 1)), title="")
+    assert "tiled" not in [words for one in many.rows[0][0].series for words in one.labels]
     assert (panel.x.scale, panel.y.scale) == ("log", "log")
     for suffix, head in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
         path = tmp_path / f"roofline.{suffix}"

@@ -22,7 +22,6 @@ from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.compare import CompareModel
 from gpuexplorer.gui.model.compare_file import MOST
 from gpuexplorer.gui.panels.history_model import RUNS_MIME
-from gpuexplorer.gui.plots.base import round_values
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import theme
@@ -403,21 +402,6 @@ def test_of_the_model_who_takes_part() -> None:
     assert model.reference == 0
     assert len(model.lines()) == len(model.sheet().rows) == MOST - 2
     assert all(line.ratio is None for line in model.lines())
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        (0.9, 1.1, [0.9, 0.95, 1.0, 1.05, 1.1]),
-        (0.97, 1.04, [0.98, 1.0, 1.02, 1.04]),
-        (0.5, 3.0, [0.5, 1.0, 2.0]),
-        (0.09, 30.0, [0.1, 1.0, 10.0]),
-        (2.0, 2.0, [2.0]),
-        (9.1e-13, 1.1e-12, [9.5e-13, 1e-12, 1.05e-12, 1.1e-12]),
-    ],
-)
-def test_ticks_are_round(low: float, high: float, expected: list[float]) -> None:
-    assert round_values(low, high, 5) == pytest.approx(expected)
 
 
 def test_its_buttons_take_a_second_line_in_a_narrow_window(

@@ -219,6 +219,29 @@ def test_the_pointer_on_a_run_says_which_and_knobs_leave_a_trail(
     until(qtbot, lambda: view.head.words.text().startswith("uncoalesced"))
 
 
+def test_points_are_named_and_another_workload_starts_another_trail(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view, _ = open_roofline(qtbot, open_window)
+    window.session.experiment.set_variant("uncoalesced")
+    wait_measured(qtbot, window)
+
+    def past() -> list[str]:
+        shown = view.shown
+        return [s.label for s in shown.spots if s.kind == "past"] if shown is not None else []
+
+    until(qtbot, lambda: len(past()) == 1)
+    assert past()[0].startswith("naive")
+    until(qtbot, lambda: {"uncoalesced", past()[0]} <= set(view.plot.panels[0].words()))
+    window.session.experiment.set_workload("reduction")
+    wait_measured(qtbot, window)
+    until(qtbot, lambda: past() == [] and shows_current(view))
+    window.session.experiment.set_workload("matmul")
+    wait_measured(qtbot, window)
+    until(qtbot, lambda: shows_current(view))
+    assert past() == []
+
+
 def test_the_tab_exports_the_roofline(
     qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

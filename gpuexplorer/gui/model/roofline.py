@@ -10,7 +10,7 @@ from gpuexplorer.core.units import percent, quantity, ratio
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history import History
-from gpuexplorer.gui.model.live import Live, Run, ghost_label
+from gpuexplorer.gui.model.live import Live, Run, ghost_label, short_label
 
 MAX_TRAIL = 24
 """Earlier runs that are drawn."""
@@ -66,16 +66,22 @@ class RooflineModel:
         )
 
     def _trail(self, run: Run | None, device: DeviceInfo | None) -> list[Spot]:
+        """Return the runs before, the oldest first, back to where another workload was chosen."""
         found: list[Spot] = []
+        first = run.config if run is not None else None
         for entry in self._history:
             if run is not None and entry.ticket == run.ticket:
                 continue
             if device is not None and entry.device != device.name:
                 continue
+            first = first or entry.config
+            if entry.config.workload != first.workload:
+                break
             if entry.flop_per_s and entry.bandwidth_B_per_s:
                 found.append(
                     Spot(
                         name=ghost_label(entry.config),
+                        label=short_label(entry.config, first),
                         intensity=entry.flop_per_s / entry.bandwidth_B_per_s,
                         flop_per_s=entry.flop_per_s,
                         kind="past",
@@ -93,7 +99,10 @@ class RooflineModel:
             if rates.flop_per_s and rates.bandwidth_B_per_s:
                 intensity = rates.flop_per_s / rates.bandwidth_B_per_s
                 slot = 1 + (pin.number - 1) % 5  # as the ghosts of the trace are coloured
-                found.append(Spot(pin.label, intensity, rates.flop_per_s, "pinned", slot))
+                label = short_label(pin.record.prepared.config, run.config if run else None)
+                found.append(
+                    Spot(pin.label, intensity, rates.flop_per_s, "pinned", slot, label=label)
+                )
         return found
 
     def _clock_Hz(self) -> float | None:
@@ -116,6 +125,7 @@ def _spot(record: RunRecord, summary: Summary) -> Spot | None:
         return None
     return Spot(
         name=ghost_label(record.prepared.config),
+        label=record.prepared.config.variant,
         intensity=rates.flop_per_s / rates.bandwidth_B_per_s,
         flop_per_s=rates.flop_per_s,
         kind="current",

@@ -30,7 +30,8 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.charts.style import STROKES
-from gpuexplorer.core.units import quantity, si_scale
+from gpuexplorer.charts.ticks import LEAST_DECADES, MOST_DECADES, log_ticks, tick_words
+from gpuexplorer.core.units import si_scale
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.theme import theme
@@ -43,8 +44,12 @@ pg.setConfigOption(
 
 AXIS_WIDTH = 68
 """For text of usual size, as every length here."""
-TICK_WIDE_PX, TICK_HIGH_PX = 70, 40
-"""From one tick of a narrow logarithmic axis to the next, at the least."""
+TICK_WIDE_PX, TICK_HIGH_PX = 70, 34
+"""From one tick of a logarithmic axis to the next, at the least, as long as there are two."""
+OUTSIDE_PX = 20
+"""So far the words at the last tick may reach beyond the axis."""
+TOP_PX = 8
+"""Above a plot, for the upper half of the words at its highest tick."""
 SIDE_WIDTH = 216
 """Width of what stands at the right of a plot, so that stacked plots share their time axis."""
 
@@ -60,6 +65,15 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
         self.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)
         self.setStyle(tickLength=-4, autoExpandTextSpace=False, autoReduceTextSpace=False)
 
+    @property
+    def _along(self) -> bool:
+        return self.orientation in ("bottom", "top")
+
+    def boundingRect(self) -> QRectF:
+        """Return what is drawn on: a little beyond the ends of an upright axis, for the words."""
+        up = 0 if self._along else for_text(OUTSIDE_PX)
+        return QRectF(super().boundingRect()).adjusted(0, -up, 0, up)
+
     def set_unit(self, unit: str) -> None:
         """Name ticks in another unit."""
         if unit != self._unit:
@@ -68,30 +82,18 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
             self.update()
 
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
-        """Return ticks; on a log axis of less than a decade, round values in between."""
+        """Return the ticks; a logarithmic axis has two at least, however short it is."""
         if not self.logMode:
             return list(super().tickValues(low, high, size)[:2])
-        if high - low > 1.2:
-            decades = [float(d) for d in range(math.ceil(low), math.floor(high) + 1)]
-            step = max(1, math.ceil(len(decades) * 34 / max(size, 1.0)))
-            minor = [
-                d + math.log10(m)
-                for d in range(math.floor(low), math.ceil(high))
-                for m in (2, 5)
-                if low <= d + math.log10(m) <= high
-            ]
-            named = minor if len(decades) < 3 and size > 100 else []
-            return [(1.0, decades[::step]), (0.3, named)]
-        most = max(2, int(size / (TICK_HIGH_PX if self.orientation == "left" else TICK_WIDE_PX)))
-        found = round_values(10.0**low, 10.0**high, most)
-        return [(0.1, [math.log10(v) for v in found])]
+        begin, end = (10.0 ** min(max(v, -MOST_DECADES), MOST_DECADES) for v in (low, high))
+        step_px = for_text(TICK_WIDE_PX if self._along else TICK_HIGH_PX)
+        found = log_ticks(begin, end, int(size / step_px))
+        return [(1.0, [min(max(math.log10(v), low), high) for v in found])]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the words at ticks."""
         if self.logMode:
-            if not self._unit:
-                return [f"{10.0**v:g}" for v in values]
-            return [quantity(10.0**v, self._unit) for v in values]
+            return tick_words([10.0**v for v in values], self._unit)
         if not values:
             return []
         factor, prefix = si_scale(max(abs(v) for v in values))
@@ -126,7 +128,7 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         item.setDownsampling(auto=True, mode="peak")
         item.setClipToView(True)
         item.showGrid(x=False, y=True, alpha=0.12)
-        item.setContentsMargins(0, 2, 6, 0)
+        item.setContentsMargins(0, for_text(TOP_PX), 6, 0)
         self.y_axis.setWidth(for_text(AXIS_WIDTH))
         self.x_axis.setHeight(for_text(22))
         self.box: pg.ViewBox = item.getViewBox()
@@ -135,6 +137,14 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it takes no keys
         self.setMinimumHeight(90)
         self.setFrameShape(self.Shape.NoFrame)
+        self._empty = QLabel(self)
+        self._empty.setObjectName("emptyWords")
+        self._empty.setProperty("role", "muted")
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setWordWrap(True)
+        self._empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._empty.hide()
+        self.box.sigResized.connect(lambda _: self._place_empty())
         theme().changed.connect(self.repaint_theme)
         self.repaint_theme()
 
@@ -150,10 +160,33 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
             axis.setPen(line_pen(theme().colour("border")))
             axis.setTextPen(line_pen(chart.muted))
 
+    def say_empty(self, words: str) -> None:
+        """Say in the middle that nothing is drawn yet, and what to do; "" for no such words.
+
+        There are no figures at the axes meanwhile: nothing has them.
+        """
+        if words != self._empty.text():
+            self._empty.setText(words)
+            self._empty.setVisible(bool(words))
+            for axis in (self.x_axis, self.y_axis):
+                axis.setStyle(showValues=not words)
+            self._place_empty()
+
+    @property
+    def empty_words(self) -> str:
+        """What stands in the middle of a plot in which nothing is drawn."""
+        return self._empty.text()
+
+    def _place_empty(self) -> None:
+        if self._empty.text():
+            area = self.mapFromScene(self.box.sceneBoundingRect()).boundingRect()
+            self._empty.setGeometry(area.adjusted(8, 0, -8, 0))
+
     def set_log(self, on: bool) -> None:
         """Draw y on a logarithmic axis; the curves are transformed by ``scaled``."""
         self.log = on
         self.y_axis.setLogMode(y=on)
+        self.box.setLimits(minYRange=LEAST_DECADES if on else None)
 
     def scaled(self, y: Floats) -> Floats:
         """Return y values as this plot's view takes them."""
@@ -369,29 +402,3 @@ def muted_label(words: str = "") -> Words:
     label = Words(words)
     label.setProperty("role", "muted")
     return label
-
-
-NICE = (1, 2, 2.5, 5, 10)
-
-
-def round_values(low: float, high: float, most: int) -> list[float]:
-    """Return at most ``most`` round values from ``low`` to ``high``, above 0, for a log axis.
-
-    Below a factor of 3 they are evenly apart, above it they are 1, 2 and 5 times powers of ten, or
-    these powers alone.
-    """
-    if not high > low:
-        return [low]
-    if high / low > 3:
-        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        for parts in ((1, 2, 5), (1,)):
-            found = [p * 10.0**d for d in decades for p in parts if low <= p * 10.0**d <= high]
-            if len(found) <= most:
-                return found
-        return found[:: -(-len(found) // most)]
-    raw = (high - low) / most
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(n * power for n in NICE if n * power >= raw)
-    first = math.ceil(low / step - 1e-9)
-    count = math.floor(high / step + 1e-9) - first + 1
-    return [float(f"{(first + i) * step:.12g}") for i in range(count)]

@@ -80,6 +80,9 @@ def in_words(figure: Figure, value: float | None) -> str:
     return quantity(value, figure.unit)
 
 
+NO_READING = "No reading yet: the device is read as soon as the engine is ready."
+
+
 class DevicePlots(QWidget):
     """The rows, one under the other; those without a reading become one line with the reason."""
 
@@ -170,7 +173,7 @@ class DevicePlots(QWidget):
         top = float(PADDING)
         if not self._shown and not self._missing:
             painter.setPen(theme().q("muted"))
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, "no reading yet")
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, NO_READING)
         for row, figure in enumerate(self._shown):
             area = QRectF(left, top + 3, right - left, for_text(ROW_HEIGHT) - 8)
             if event.rect().top() <= area.bottom() and area.top() <= event.rect().bottom():

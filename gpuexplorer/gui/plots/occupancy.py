@@ -23,6 +23,7 @@ THREAD_TICKS = (32, 128, 256, 384, 512, 640, 768, 896, 1024)
 MOST_THREADS = 1084
 """End of the axis: the last bar's label needs room."""
 SHARE_TICKS = (0, 25, 50, 75, 100)
+NOT_COMPILED = "The curve is drawn once the kernel is compiled for the chosen GPU."
 OTHERS = 0.45
 """How strongly the bars are drawn that are not the present block's."""
 
@@ -53,6 +54,7 @@ class OccupancyPlot(Plot):
         self.addItem(self._bars, ignoreBounds=True)
         self.addItem(self._here, ignoreBounds=True)
         self.scene().sigMouseClicked.connect(self._clicked)
+        self.say_empty(NOT_COMPILED)
 
     @property
     def curve(self) -> Sequence[CurvePoint]:
@@ -79,6 +81,7 @@ class OccupancyPlot(Plot):
             else blend(limiter_colour(p.limiter), panel, OTHERS)
             for p in points
         ]
+        self.say_empty("" if points else NOT_COMPILED)
         self._bars.setVisible(bool(points))
         if points:  # pyqtgraph's bars fail on empty lists of pens
             self._bars.setOpts(

@@ -39,6 +39,7 @@ SPANS: tuple[tuple[str, float], ...] = (
 )
 FAR = 5.0
 """The range ends so many times as far from the median as the 95th percentile lies, at the most."""
+NOTHING_TIMED = "Nothing is timed yet. Live, or Space, measures what the knobs stand at."
 LOG_ABOVE, LINEAR_BELOW = 8.0, 4.0
 """Medians this many times apart take a logarithmic axis, and give it up again."""
 
@@ -251,7 +252,10 @@ class TimingPlot(QWidget):
             self._fit()
         run = self._live.current
         self._past.draw(self._trace_width)
-        if run is None or not len(run.trace):
+        timed = run is not None and len(run.trace) > 0
+        drawn = timed or bool(self._live.past) or bool(self._live.pins)
+        self.plot.say_empty("" if drawn else NOTHING_TIMED)
+        if run is None or not timed:
             self._median.setData([], [])
             self._clear_band()
             self.side.clear_run()

@@ -29,6 +29,7 @@ from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
 
 MAX_POINTS = 300
+NOTHING_MOVED = "Nothing is moved yet. Live, or Space, shows what the launches move."
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ class TrafficPlot(QWidget):
         self.plot.set_log(True)
         self.plot.double_clicked.connect(self.follow)
         self.plot.dragged.connect(self._let_go)
+        self.plot.say_empty(NOTHING_MOVED)
         self._curves = {}
         self.legend: dict[str, LineSample] = {}
         side = QVBoxLayout()
@@ -194,6 +196,7 @@ class TrafficPlot(QWidget):
         if peak is not None:
             self.peak_line.setValue(self.plot.scaled_one(peak))
             seen.append(np.array([peak]))
+        self.plot.say_empty("" if seen else NOTHING_MOVED)
         if self.following and seen:
             self._fit(seen)
 

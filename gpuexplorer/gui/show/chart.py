@@ -76,6 +76,11 @@ class ChartView(QScrollArea):
         self._describe()
         self._arrange()
 
+    def say_empty(self, words: str) -> None:
+        """Say in every panel that nothing is drawn yet, and what to do; "" for no such words."""
+        for view in self.panels:
+            view.plot.say_empty(words)
+
     def set_current(self, key: str | None) -> None:
         """Mark what is measured now."""
         if key != self._current:

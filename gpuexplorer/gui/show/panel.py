@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuexplorer.charts.labels import point_labels
 from gpuexplorer.charts.spec import Kind, Panel, Series
+from gpuexplorer.charts.ticks import LEAST_DECADES
 from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.show.heat import ColourScale
 from gpuexplorer.gui.show.items import Drawn, Frame, made
@@ -157,7 +158,12 @@ class PanelView(QWidget):
         (left, right), (low, high) = panel_ranges(panel)
         wide, tall = right - left, high - low
         plot.box.setLimits(
-            xMin=left - wide, xMax=right + wide, yMin=low - tall, yMax=high + tall
+            xMin=left - wide,
+            xMax=right + wide,
+            yMin=low - tall,
+            yMax=high + tall,
+            minXRange=LEAST_DECADES if panel.x.scale == "log" else None,
+            minYRange=LEAST_DECADES if panel.y.scale == "log" else None,
         )  # so that the way back is never far
 
     def axis_width_wanted(self) -> float:

@@ -10,14 +10,17 @@ from PySide6.QtGui import QFontMetricsF, QHelpEvent, QWheelEvent
 
 from gpuexplorer.charts.spec import Axis
 from gpuexplorer.core.units import quantity
-from gpuexplorer.gui.plots.base import Plot, QuantityAxis
+from gpuexplorer.gui.plots.base import OUTSIDE_PX, TICK_WIDE_PX, TOP_PX, Plot, QuantityAxis
 from gpuexplorer.gui.show.marks import Marks
+from gpuexplorer.gui.typeface import for_text
 
 NAMES_SHARE = 0.38
 """Of a panel's width, the names of categories at its left have this at the most."""
 GAP_PX = 10
-OUTSIDE_PX = 20
-"""So far the words at the last tick may reach beyond the axis."""
+MOST_INSET = 0.4
+"""Of an axis that is too short for words at its ends, at either of them."""
+FROM_AXIS_PX = 6
+"""Between an axis along x and its words, so that they keep clear of the lowest of the other's."""
 
 
 class ChartAxis(QuantityAxis):
@@ -29,15 +32,13 @@ class ChartAxis(QuantityAxis):
         self._names_px = 400.0
         self.bare = False
         """Whether there are no words at the ticks."""
+        if self._along:
+            self.setStyle(tickTextOffset=FROM_AXIS_PX)
 
     def boundingRect(self) -> QRectF:
-        """Return what is drawn on: a little beyond the ends, for the words there."""
-        across, up = (OUTSIDE_PX, 0) if self._along else (0, OUTSIDE_PX)
-        return QRectF(super().boundingRect()).adjusted(-across, -up, across, up)
-
-    @property
-    def _along(self) -> bool:
-        return self.orientation in ("bottom", "top")
+        """Return what is drawn on: a little beyond the ends along x, too."""
+        across = for_text(OUTSIDE_PX) if self._along else 0
+        return super().boundingRect().adjusted(-across, 0, across, 0)
 
     def show_axis(self, axis: Axis) -> None:
         """Show another axis."""
@@ -58,7 +59,9 @@ class ChartAxis(QuantityAxis):
             self._names_px = NAMES_SHARE * panel_px
             widest = max(map(metrics.horizontalAdvance, self.shown.categories))
             return min(widest, self._names_px) + 2 * GAP_PX
-        sample = quantity(888e-6, self.shown.unit) if self.shown.unit not in ("", "%") else "8888 %"
+        sample = (
+            quantity(888.8e-6, self.shown.unit, 4) if self.shown.unit not in ("", "%") else "8888 %"
+        )
         return metrics.horizontalAdvance(sample) + 2 * GAP_PX
 
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
@@ -73,8 +76,16 @@ class ChartAxis(QuantityAxis):
         if axis.ticks:
             ticks = [self._view(tick) for tick in axis.ticks]
             inside = sorted(t for t in ticks if low - 1e-9 <= t <= high + 1e-9)
-            return [(1.0, self._with_room(inside, low, high, size))]
-        return super().tickValues(low, high, size)
+            kept = self._with_room(inside, low, high, size)
+            if len(kept) >= 2 or not self.logMode:
+                return [(1.0, kept)]
+        found: list[tuple[float, list[float]]] = super().tickValues(low, high, size)
+        if self.logMode and self._along:
+            beyond = self._beyond_px(found[0][1]) / size * (high - low)
+            if sum(low + beyond <= place <= high - beyond for place in found[0][1]) < 2:
+                inset = min(beyond, MOST_INSET * (high - low))
+                found = super().tickValues(low + inset, high - inset, 2 * for_text(TICK_WIDE_PX))
+        return found
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the words at ticks."""
@@ -84,7 +95,7 @@ class ChartAxis(QuantityAxis):
         if axis.categories:
             return [self._fitting(axis.categories[round(v)]) for v in values]
         if axis.ticks:
-            return [f"{self._value(v):g}" for v in values]
+            return [f"{self._value(v):.12g}" for v in values]
         if axis.unit == "%":
             return [f"{v:g} %" for v in values]
         if not axis.unit and not self.logMode:
@@ -95,13 +106,19 @@ class ChartAxis(QuantityAxis):
         return math.log10(value) if self.logMode and value > 0 else value
 
     def _value(self, place: float) -> float:
-        return float(f"{10.0**place:.6g}") if self.logMode else place
+        return float(f"{10.0**place:.12g}") if self.logMode else place
 
     def _fitting(self, name: str) -> str:
         if self._along:
             return name
         metrics = QFontMetricsF(self.font())
         return metrics.elidedText(name, Qt.TextElideMode.ElideRight, self._names_px)
+
+    def _beyond_px(self, places: list[float]) -> float:
+        """Return how far words at an end of the axis reach beyond what there is room for."""
+        advance = QFontMetricsF(self.font()).horizontalAdvance
+        widest = max(map(advance, self.tickStrings(places, 1.0, 1.0)))
+        return float(widest / 2 + GAP_PX - for_text(OUTSIDE_PX))
 
     def _with_room(self, places: list[float], low: float, high: float, size: float) -> list[float]:
         """Return those places whose words do not run into the one kept before."""
@@ -140,7 +157,7 @@ class PanelPlot(Plot):
         super().__init__("", "")
         self.setObjectName("chartPanel")
         self.marks = Marks()
-        self.getPlotItem().setContentsMargins(0, 2, RIGHT_PX, 0)
+        self.getPlotItem().setContentsMargins(0, for_text(TOP_PX), RIGHT_PX, 0)
         self._hovered: str | None = None
         self.scene().sigMouseMoved.connect(self._moved)
         self.scene().sigMouseClicked.connect(self._clicked)

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from gpuexplorer.charts.spec import Axis, Floats, Panel
+from gpuexplorer.charts.ticks import MOST_DECADES
 
-MOST_DECADES = 300.0
 MARGIN = 0.05
 """Around values where an axis has no range of its own."""
 

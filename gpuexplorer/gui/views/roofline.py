@@ -22,6 +22,10 @@ from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.reproduce import surroundings
 
 INVITATION = "The roofs of this device are not known yet: press Calibrate to measure them."
+NOTHING_DRAWN = (
+    "Neither a run nor a roof is known yet. Live, or Space, measures a run; Calibrate measures the "
+    "roofs."
+)
 CALIBRATE_TIP = (
     "Measure this device's ceilings: memory, caches, multiply-adds and matrix products.\n"
     "It takes a minute or a few; live measuring pauses and continues afterwards."
@@ -139,8 +143,10 @@ class RooflineView(JobControl[Any, DeviceInfo]):
             found = Caption([run.config]) if run is not None and run.summary is not None else None
             self._caption.show_caption(found, origin_words(run) if run is not None else "")
         self.plot.show_chart(roofline_chart(self.shown, title="Roofline"))
+        empty = not (self.shown.roofs or self.shown.spots)
+        self.plot.say_empty(NOTHING_DRAWN if empty else "")
         self.notes.setText(" ".join(self.shown.notes))
-        self.invitation.setVisible(not self.shown.calibrated and not self.running)
+        self.invitation.setVisible(not (self.shown.calibrated or self.running or empty))
         self.show_progress()
 
     def head_words(self) -> str:
