@@ -250,7 +250,7 @@ def shown_view(
     qtbot.waitExposed(view)
     view.show_held(Held(study) if study is not None else None)
     if study is not None:
-        until(qtbot, lambda: view.result.currentWidget() is view.result.outcome)
+        until(qtbot, lambda: view.result.currentWidget() is view.result.page)
     QApplication.processEvents()  # the plot is made once there is something to draw: lay it out
     return view
 
