@@ -578,3 +578,13 @@ def test_a_run_that_cannot_be_read_is_told_and_the_others_are_copied(
         bench.panel.acts.ask("copy")
     assert f"run '{numbers(1)[0]}' in the history cannot be read" in said.args[0].text
     assert QApplication.clipboard().text().count("gpuexplorer run matmul") == 2
+
+
+def test_a_hidden_table_asks_for_nothing_more(qtbot: QtBot, window: MainWindow) -> None:
+    model = window.session.history_model
+    until(qtbot, lambda: model.answered)
+    model.refresh()
+    window.hide()
+    assert not model._asking.isActive(), "its answer would come to a table that may be gone"
+    window.show()
+    assert model._asking.isActive(), "what it missed is asked for once it is seen again"

@@ -115,6 +115,9 @@ class HistoryModel(QAbstractTableModel):
         self._looked_at = on
         if on and self._outdated:
             self.refresh()
+        elif not on and self._asking.isActive():
+            self._asking.stop()
+            self._outdated = True
 
     def refresh(self) -> None:
         """Ask again, because the store has changed."""
