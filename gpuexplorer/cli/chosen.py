@@ -18,9 +18,8 @@ from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.exchange.imported import SkippedRun
 from gpuexplorer.exchange.table import Label
 from gpuexplorer.history.errors import StoreDamaged
-from gpuexplorer.history.store import Group, Query, Store
-
-PAGE = 500
+from gpuexplorer.history.grouped import document_of, ids_of
+from gpuexplorer.history.store import Store
 
 
 @dataclass
@@ -79,8 +78,8 @@ def _from_store(word: str, store: Store, chosen: Chosen) -> None:
         ids = [store.resolve(word)]
     else:
         document = group.document if isinstance(group.document, dict) else {}
-        ids = _with_contestants(document, _ids_of(store, group), store)
-        chosen.rests.append({**document, **(document.get("rest") or {})})
+        ids = ids_of(store, group)
+        chosen.rests.append(document_of(group))
         chosen.skipped += _skipped(document.get("skipped"))
         if not ids:
             raise InputError(f"the group '{word}' holds no runs")
@@ -112,24 +111,6 @@ def _readable(ids: Sequence[str], store: Store, chosen: Chosen) -> list[RunResul
             else f"gpuexplorer: warning: left out: {first}"
         )
     return found
-
-
-def _ids_of(store: Store, group: Group) -> list[str]:
-    query = Query(group=group.id)
-    ids: list[str] = []
-    while rows := store.find(query, descending=False, offset=len(ids), limit=PAGE):
-        ids += [row.id for row in rows if not row.running]
-        if len(rows) < PAGE:
-            break
-    return ids
-
-
-def _with_contestants(document: dict[str, Any], ids: list[str], store: Store) -> list[str]:
-    """Return a group's runs, of a comparison with the stored runs that it was held against."""
-    contestants = document.get("contestants")
-    named = [one.get("run") for one in contestants or () if isinstance(one, dict)]
-    known = store.known(one for one in named if isinstance(one, str))
-    return list(dict.fromkeys([*(one for one in named if one in known), *ids]))
 
 
 def _skipped(found: Any) -> list[SkippedRun]:

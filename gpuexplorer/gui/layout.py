@@ -23,6 +23,7 @@ from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.insight import InsightPanel
 from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.pins import PinRow
+from gpuexplorer.gui.panels.result_tab import ResultTab
 from gpuexplorer.gui.panels.tabs import BlockMapTab, LabTab, SweepTab, TuneTab
 from gpuexplorer.gui.panels.welcome import Welcome
 from gpuexplorer.gui.places import Places
@@ -32,7 +33,6 @@ from gpuexplorer.gui.plots.timing import TimingPlot
 from gpuexplorer.gui.plots.traffic import TrafficPlot
 from gpuexplorer.gui.questions import Bench
 from gpuexplorer.gui.session import Session
-from gpuexplorer.gui.session_part import Part
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.views.roofline import RooflineView
@@ -121,7 +121,7 @@ class Panels(QSplitter):
             splitter.setHandleWidth(1)
 
     @property
-    def parts(self) -> dict[str, Part]:
+    def parts(self) -> dict[str, ResultTab]:
         """The views whose results go into session files, by name."""
         return {
             "sweep": self.sweep,

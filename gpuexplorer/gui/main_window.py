@@ -48,6 +48,8 @@ from gpuexplorer.workloads.choose import find_device
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.model.ghosts import Ghost
+    from gpuexplorer.gui.model.group_views import OpenedGroup
+    from gpuexplorer.history.store import Store
 
 USUAL_SIZE = (1280, 800)
 
@@ -199,10 +201,7 @@ class MainWindow(KeyWindow):
         with QSignalBlocker(commands.live):
             commands.live.setChecked(session.live)
         commands.live.setText("Live")
-        has_result = any(
-            tab.held() is not None
-            for tab in (self.panels.tune, self.panels.lab, self.panels.compare)
-        )
+        has_result = any(tab.has_result for tab in self.panels.parts.values())
         able.follow_state(commands, session, has_result=has_result)
         commands.threads[self.engine.threads].setChecked(True)
         self.insight.engine = session.options.python
@@ -274,6 +273,31 @@ class MainWindow(KeyWindow):
         """Show these runs of the history beside each other as they are."""
         self.panels.places.show_view(self.panels.compare)
         self.panels.compare.show_stored(ids)
+
+    def open_group(self, group: str) -> None:
+        """Show a sweep, map, tuning, comparison or study of the history in its view again."""
+
+        def read(store: Store) -> OpenedGroup:
+            from gpuexplorer.gui.model.group_views import opened_group
+
+            return opened_group(store, group)
+
+        self.status.say("Reading it from the history…", 0)
+        self.session.runs.do(read, self._show_group)
+
+    def _show_group(self, found: OpenedGroup | ExplorerError) -> None:
+        self.status.say("", 0)
+        if isinstance(found, ExplorerError):
+            self.show_notice(Notice("warning", f"{capital(str(found))}.", detail=found.detail))
+            return
+        tab = self.panels.parts[found.part]
+        self.panels.places.show_view(tab)
+        if tab.running:
+            self.status.say(
+                "Something is measured in this view. Stop it first, then open this one."
+            )
+        else:
+            tab.open_held(found.held)
 
     def export(self, suffix: str = "") -> None:
         """Ask where to, and write what the view in front has of its own, or else the current run

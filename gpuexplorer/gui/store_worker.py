@@ -27,7 +27,7 @@ from gpuexplorer.gui.model.history_columns import Baselines, baseline_key
 from gpuexplorer.gui.model.history_pages import PAGE, Answer, Ask, View
 from gpuexplorer.gui.model.keeping import RESCUE_FOLDER, Keeper, take_in
 from gpuexplorer.gui.task import Task, outcome_of
-from gpuexplorer.history.model import Query, Sort
+from gpuexplorer.history.model import Query, Sort, Timeline
 from gpuexplorer.history.peek import newest
 from gpuexplorer.history.store import Store
 
@@ -240,7 +240,9 @@ class StoreWorker(Task):
         found = newest(PAGE)
         if found is not None:
             self.answered.emit(
-                Answer(View(), found.state, found.total, {0: found.rows}, frozenset(), {})
+                Answer(
+                    View(), found.state, found.total, {0: found.rows}, frozenset(), {}, found.runs
+                )
             )
 
     def _keep_open(self) -> None:
@@ -329,14 +331,25 @@ class StoreWorker(Task):
             state, held = store.generation(), self._keeper.held
             known = state == ask.known
             wanted = ask.missing if known else dict.fromkeys((*ask.visible, *ask.missing))
-            pages, total = store.pages(
-                query, wanted, PAGE, sort=sort, descending=ask.view.descending, total=not known
-            )
+            if ask.view.folds:
+                found = store.timeline(
+                    query, wanted, PAGE, descending=ask.view.descending, total=not known,
+                    unfolded=() if known else ask.view.unfolded,
+                )  # fmt: skip
+            else:
+                pages, total = store.pages(
+                    query, wanted, PAGE, sort=sort, descending=ask.view.descending, total=not known
+                )
+                found = Timeline(pages, total, total, [])
             if state == store.generation():
                 break
-        going = {row.id for rows in pages.values() for row in rows if row.running}
+        listed = [*found.pages.values(), *(rows for _, rows in found.unfolded)]
+        going = {row.id for rows in listed for row in rows if row.running and row.folded is None}
         self._others_run = bool(going - held) if going or not known else self._others_run
-        return Answer(ask.view, state, total, pages, held, self._baselines(store, state))
+        return Answer(
+            ask.view, state, found.rows, found.pages, held, self._baselines(store, state),
+            found.runs, None if known else found.unfolded,
+        )  # fmt: skip
 
     def _baselines(self, store: Store, state: int) -> Baselines:
         """Return the latest starred run of each problem."""

@@ -57,14 +57,14 @@ def connect_views(window: MainWindow) -> None:
     history.acts.ghost_asked.connect(window.pin_stored)
     history.acts.compare_asked.connect(window.compare)
     history.acts.stored_asked.connect(window.compare_stored)
+    history.acts.open_asked.connect(window.open_group)
     history.acts.kernel_folders = lambda: window.insight.kernel_folders
     for tab in (panels.sweep, panels.tune, panels.lab, panels.block_map, panels.compare):
         tab.notice.connect(window.show_notice)
         tab.message.connect(status.say)
         tab.restored.connect(window.tuning.use if tab is panels.tune else window.restore_run)
         tab.kernel_folders = lambda: window.kernels.folders
-    for other in (panels.tune, panels.lab, panels.compare):
-        other.changed.connect(window.show_state)
+        tab.changed.connect(window.show_state)
     panels.tune.changed.connect(partial(window.tuning.look, again=True))
     window.tuning.known.connect(window.allow_commands)
     for name, part in panels.parts.items():

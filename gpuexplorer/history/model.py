@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
 
@@ -27,6 +28,8 @@ _WORDS = (
 )  # fmt: skip
 """Fields of a row that are words of its document's or its user's."""
 
+FOLDED = ("sweep", "block map", "tuning", "comparison", "study")
+"""Kinds of groups that are one row of a list in the order of time."""
 NO_GROUP = ""
 """As ``Query.group``: the runs that belong to no sweep or tuning."""
 
@@ -54,8 +57,21 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the deleted runs are meant, in place of all others."""
 
 
+class Folded(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes a row that of a whole group."""
+
+    kind: str
+    """One of ``FOLDED``."""
+    runs: int
+    """How many of its runs the list is for."""
+    finished: bool
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One run in a list: what is shown of it without reading its document."""
+    """One run in a list: what is shown of it without reading its document.
+
+    Or all runs of a group in one row, with ``folded``; then ``id`` is the group's.
+    """
 
     id: str
     time_utc: str
@@ -91,6 +107,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """What ended it; ``interrupted`` when its program was gone before it could."""
     damaged: str | None = None
     """What cannot be read of this row, which is blank here; None where all can."""
+    folded: Folded | None = None
 
     def __post_init__(self) -> None:
         """Have every word fit to be shown, whatever file the run came from."""
@@ -108,6 +125,19 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         if self.block_words or self.switch_words or not self.variant:
             return self.block_words or self.switch_words
         return CHOOSE_THEIR_OWN.get(self.device.partition(":")[0], "library")
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Pages of a list in the order of time, in which a group is one row."""
+
+    pages: dict[int, list[Row]]
+    rows: int | None
+    """How many rows there are; None where that was not asked."""
+    runs: int | None
+    """How many runs they stand for."""
+    unfolded: list[tuple[int, list[Row]]]
+    """Of each group that is unfolded the place of its row, and the runs below it."""
 
 
 class Deletion(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.history.model import Row
+from gpuexplorer.history.model import FOLDED, Folded, Row
 from gpuexplorer.history.place import find_place
 
 VERSION = 2
@@ -21,19 +21,36 @@ VERSION = 2
 
 
 PATIENCE_S = 0.05
-_COLUMNS = [name for name in Row.__struct_fields__ if name not in ("tags", "group", "damaged")]
+_COLUMNS = [
+    name for name in Row.__struct_fields__ if name not in ("tags", "group", "damaged", "folded")
+]
+_OF_GROUPS = (
+    f"SELECT id FROM gpuexplorer_groups WHERE kind IN ({', '.join(repr(kind) for kind in FOLDED)})"
+)
+_GROUPS = (
+    "SELECT g.id, g.kind, g.finished, count(*) FROM gpuexplorer_runs r "
+    "JOIN gpuexplorer_groups g ON g.id = r.group_id "
+    f"WHERE r.deleted = 0 AND r.group_id IN ({_OF_GROUPS}) GROUP BY r.group_id"
+)
 _NEWEST = (
     f"SELECT seq, group_id, {', '.join(_COLUMNS)} FROM gpuexplorer_runs WHERE deleted = 0 "
+    f"AND (group_id IS NULL OR group_id NOT IN ({_OF_GROUPS}) OR seq IN (SELECT max(seq) FROM "
+    f"gpuexplorer_runs WHERE deleted = 0 AND group_id IN ({_OF_GROUPS}) GROUP BY group_id)) "
     "ORDER BY time_s DESC, seq DESC LIMIT ?"
 )
+"""The runs of a list in which a group stands by its latest run, as ``sql.folding`` has it."""
+_DIFFERING = ("variant", "size_words", "block_words", "switch_words", "precision", "device")
+"""What a group's runs may differ in: it comes once the store is open."""
 
 
 @dataclass(frozen=True)
 class Peek:
-    """What a store held at one moment: its state, how many runs are listed, the newest of them."""
+    """What a store held at one moment: its state, how many runs there are, the newest rows."""
 
     state: int
+    runs: int
     total: int
+    """How many rows they have."""
     rows: list[Row]
 
 
@@ -60,7 +77,8 @@ def _read(connection: sqlite3.Connection, limit: int) -> Peek | None:
     ).fetchone() or (None, 0)
     if version != VERSION:
         return None
-    (total,) = connection.execute(
+    groups = {group: about for group, *about in connection.execute(_GROUPS)}
+    (runs,) = connection.execute(
         "SELECT count(*) FROM gpuexplorer_runs WHERE deleted = 0"
     ).fetchone()
     found = connection.execute(_NEWEST, (limit,)).fetchall()
@@ -82,4 +100,19 @@ def _read(connection: sqlite3.Connection, limit: int) -> Peek | None:
         )
         for number, group, *values in found
     ]
-    return Peek(state, total, rows)
+    rows = [
+        _first_look(row, *groups[row.group]) if row.group is not None and row.group in groups
+        else row
+        for row in rows
+    ]  # fmt: skip
+    total = runs - sum(number - 1 for _, _, number in groups.values())
+    return Peek(state, runs, total, rows)
+
+
+def _first_look(row: Row, kind: str, finished: bool, runs: int) -> Row:
+    """Return the row of a group as far as its latest run tells it."""
+    return msgspec.structs.replace(
+        row, id=row.group, folded=Folded(kind=kind, runs=runs, finished=bool(finished)),
+        median_s=None, relative_error=None, flop_per_s=None, bandwidth_B_per_s=None,
+        suspect=None, starred=False, tags=(), note="", **dict.fromkeys(_DIFFERING, ""),
+    )  # fmt: skip

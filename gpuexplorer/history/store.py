@@ -21,7 +21,16 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.history.errors import StoreDamaged, StoreLocked, StoreReadOnly
 from gpuexplorer.history.holder import Holder
-from gpuexplorer.history.model import Choice, Deletion, Group, Query, Row, Sort, TunedEntry
+from gpuexplorer.history.model import (
+    Choice,
+    Deletion,
+    Group,
+    Query,
+    Row,
+    Sort,
+    Timeline,
+    TunedEntry,
+)
 from gpuexplorer.history.place import find_place
 
 if TYPE_CHECKING:
@@ -319,6 +328,29 @@ class Store(Closing):
                 descending=descending,
                 total=total,
             )
+
+    def timeline(
+        self,
+        query: Query,
+        wanted: Iterable[int],
+        size: int,
+        *,
+        descending: bool = True,
+        total: bool = True,
+        unfolded: Iterable[str] = (),
+    ) -> Timeline:
+        """Return pages of ``size`` rows in the order of time, in which a sweep is one row.
+
+        So is a block map, a tuning, a comparison and a study; a group stands where its latest run
+        would. Of the groups ``unfolded`` it has the runs as well. All is as of one moment.
+        """
+        from gpuexplorer.history.sql import folding
+
+        with self._database.read() as connection:
+            return folding.timeline(
+                connection, query, list(wanted), size,
+                descending=descending, total=total, unfolded=list(unfolded),
+            )  # fmt: skip
 
     def damaged(self) -> list[str]:
         """Return the ids of the runs in the list of which something cannot be read.

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 import gpuexplorer
 from gpuexplorer.charts.build import run_chart, sweep_chart
@@ -23,13 +21,12 @@ from gpuexplorer.charts.comparison import comparison_chart
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.sweep import chart_of_sweep
 from gpuexplorer.charts.words import config_words, median_words, when_words
-from gpuexplorer.core.compared import COMPARISON_SCHEMA, ComparisonResult, comparison_json
-from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.compared import ComparisonResult, comparison_json
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import places_of, shared_text
 from gpuexplorer.core.studies import Study, study_json
-from gpuexplorer.core.sweep import SWEEP_SCHEMA, SweepDocument
+from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.exchange.document import run_json, runs_json
 from gpuexplorer.exchange.files import atomic_file
@@ -39,12 +36,12 @@ from gpuexplorer.report import parts
 from gpuexplorer.report.figure import figure
 from gpuexplorer.report.html import bullets, paragraph, section, sheet_sections, text
 from gpuexplorer.report.style import page_head
+from gpuexplorer.report.whole import comparison_of, sweep_of
 from gpuexplorer.results.comparison import sheet_of as comparison_sheet
 from gpuexplorer.results.runs import ranked
 from gpuexplorer.results.runs import sheet_of as runs_sheet
 from gpuexplorer.search.stored import compare_runs, labels_of_runs
 from gpuexplorer.studies import kind_of, study_of
-from gpuexplorer.workloads.switches import SWITCHES
 
 MOST_BARS = 40
 """Configurations of a chart of bars; of more the fastest."""
@@ -76,7 +73,7 @@ def report_page(report: Report) -> str:
     """Return the whole page."""
     if not report.runs:
         raise InputError("there are no runs to report on")
-    comparison = _comparison(report)
+    comparison = comparison_of(report.rests, report.runs)
     study = study_of(report.rests, report.runs)
     if study is not None:
         title, body = _on_study(study)
@@ -159,6 +156,12 @@ def _names(runs: Sequence[RunResult]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def _sweep(report: Report) -> SweepDocument | None:
+    """Return the sweep that all the runs are of; None for one of a single run, and for none."""
+    found = sweep_of(report.rests, report.runs)
+    return found if found is not None and len(report.runs) > 1 else None
+
+
 def _stored(runs: Sequence[RunResult], report: Report) -> ComparisonResult | None:
     """Return a few runs of the same work held against the first; None where that says nothing."""
     work = {(r.config.workload, *sorted(r.config.size.items())) for r in runs}
@@ -210,70 +213,6 @@ def _on_comparison(result: ComparisonResult, report: Report) -> tuple[str, str]:
     return title, body + "".join(
         _one_of_several(report, one.run, one.label) for one in result.contestants
     )
-
-
-def _sweep(report: Report) -> SweepDocument | None:
-    """Return the sweep that the report is about; None when it is about none."""
-    by_id = {run.id: run for run in report.runs}
-    for rest in report.rests:
-        axes, entries = rest.get("axes"), rest.get("runs")
-        if rest.get("schema") != SWEEP_SCHEMA or not isinstance(axes, dict):
-            continue
-        if not isinstance(entries, list):  # the history keeps the axes, and the runs apart
-            entries = [{"values": axis_values(axes, r.config), "run": r.id} for r in report.runs]
-        whole = []
-        for entry in entries:
-            run = by_id.get(str(entry.get("run")))
-            if run is not None:
-                document = msgspec.to_builtins(run)
-                whole.append({**entry, "config": document["config"], "run": document})
-            elif entry.get("config") is not None:
-                whole.append(entry)
-        name = report.runs[0].config.workload
-        head = {"id": "", "time_utc": "", "workload": name, "title": name, "points": len(whole)}
-        try:
-            found = msgspec.convert({**head, **rest, "runs": whole}, SweepDocument)
-        except msgspec.ValidationError:
-            continue
-        if len(found.measured) == len(report.runs) > 1:
-            return found
-    return None
-
-
-def axis_values(axes: Iterable[str], config: RunConfig) -> dict[str, Any]:
-    """Return where a configuration lies on axes that are named as a sweep names them."""
-    values: dict[str, Any] = {}
-    for axis in axes:
-        kind, _, symbol = axis.partition(".")
-        if kind == "block" and config.block is not None:
-            values[axis] = config.block["xyz".index(symbol)] if symbol else list(config.block)
-        elif kind in ("size", "tunable"):
-            values[axis] = (config.size if kind == "size" else config.tunables).get(symbol)
-        elif kind == "switch":
-            default = SWITCHES[symbol].default if symbol in SWITCHES else None
-            values[axis] = config.switches.get(symbol, default)
-        else:
-            values[axis] = getattr(config, kind, None)
-    return values
-
-
-def _comparison(report: Report) -> ComparisonResult | None:
-    """Return the comparison that the report is about; None when it is about none."""
-    by_id = {run.id: run for run in report.runs}
-    for rest in report.rests:
-        contestants = rest.get("contestants")
-        if rest.get("schema") != COMPARISON_SCHEMA or not isinstance(contestants, list):
-            continue
-        if any(c.get("run") not in by_id for c in contestants):
-            continue
-        whole = [{**c, "run": msgspec.to_builtins(by_id[c["run"]])} for c in contestants]
-        try:
-            found = msgspec.convert({**rest, "contestants": whole}, ComparisonResult)
-        except msgspec.ValidationError:
-            continue
-        if 0 <= found.reference < len(found.contestants) == len(report.runs):
-            return found
-    return None
 
 
 # ---- the page itself

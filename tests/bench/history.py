@@ -21,6 +21,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -48,6 +49,8 @@ DEVICES = (
     ("opencl:0", "Example CPU @ 2.8 GHz"),
 )
 TAGGED = 0.05
+SWEPT = 100
+"""Runs of a sweep; every fifth run is of one."""
 OPEN = """
 import sys, time
 from gpuexplorer.engine.record import RunRecord
@@ -98,7 +101,10 @@ def fill(url: str, number: int) -> float:
     """Fill a store and return how long it took."""
     began = time.perf_counter()
     with Store.open(url) as store:
-        store.add_all(made_runs(number))
+        made = made_runs(number)
+        while part := list(islice(made, SWEPT * 5)):
+            store.add_all(part[SWEPT:])
+            store.add_all(part[:SWEPT], group=store.begin_group("sweep", {}))
         chance = random.Random(2)
         ids = [row.id for row in store.find(limit=number)]
         store.tag(chance.sample(ids, int(number * TAGGED)), "thesis")

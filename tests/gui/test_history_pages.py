@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,3 +111,29 @@ def test_the_store_answers_what_the_pages_ask(tmp_path: object) -> None:
     assert len(pages.known()) == 250
     first = pages.row(0)
     assert first is not None and first.id == numbered_run(249).id
+
+
+@given(
+    st.integers(1, 250),
+    st.dictionaries(st.integers(0, 249), st.integers(1, 130), max_size=4),
+    st.integers(0, 3),
+)
+def test_runs_of_unfolded_groups_move_the_rows_below_them(
+    number: int, below: dict[int, int], above: int
+) -> None:
+    ids = list(range(number))
+    parts = {at: rows(range(1000 * (at + 1), 1000 * (at + 1) + many)) for at, many in below.items()}
+    parts = {at: found for at, found in parts.items() if at < number}
+    told = answer(ids, 1, [0, 1, 2])
+    told = replace(told, unfolded=list(parts.items()), runs=number)
+    extras = rows(range(900_000, 900_000 + above))
+    pages = Pages().after(told).below(extras)
+    wanted = [row.id for row in extras]
+    for at in ids:
+        wanted += [str(at), *(row.id for row in parts.get(at, ()))]
+    assert len(pages) == len(wanted)
+    assert [row.id for row in map(pages.row, range(len(pages))) if row is not None] == wanted
+    assert [row.id for _, row in sorted(pages.known().items())] == wanted
+    for place in (0, len(wanted) // 2, len(wanted) - 1):
+        assert pages.find(wanted[place]) == place
+    assert pages.pages_of(0, len(wanted) - 1) == tuple(range((number - 1) // PAGE + 1))

@@ -63,9 +63,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "data" / "history.sqlite"
 
 
-def is_listed(qtbot: QtBot, open_window: OpenWindow, ids: set[str]) -> None:
-    """Look for runs in the history of a window that is opened afterwards."""
+def is_listed(qtbot: QtBot, open_window: OpenWindow, group: Group, ids: set[str]) -> None:
+    """Look for a group's runs in the history of a window that is opened afterwards."""
     model = open_window().session.history_model
+    until(qtbot, lambda: model.find(group.id) is not None)
+    model.toggle(group.id)
     until(qtbot, lambda: all(model.find(run_id) is not None for run_id in ids))
 
 
@@ -85,7 +87,7 @@ def test_a_comparison_is_kept_round_by_round(
     group, ids = growing.check()
     page = page_of(group, "comparison.html", tmp_path)
     assert "Verdicts" in page and "<svg" in page
-    is_listed(qtbot, open_window, ids)
+    is_listed(qtbot, open_window, group, ids)
 
 
 def test_a_block_map_is_kept_cell_by_cell(
@@ -105,4 +107,4 @@ def test_a_block_map_is_kept_cell_by_cell(
         blocks = {store.get(run_id).config.block for run_id in samples}
     assert len(blocks) == len(samples), "each cell has one run"
     assert "<svg" in page_of(group, "map.html", tmp_path)
-    is_listed(qtbot, open_window, set(samples))
+    is_listed(qtbot, open_window, group, set(samples))

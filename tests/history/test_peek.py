@@ -40,6 +40,22 @@ def test_the_newest_are_as_the_store_lists_them(place: Path) -> None:
     assert found.rows[1].tags == ("ant", "zebra") and found.rows[2].starred is True
 
 
+def test_groups_are_folded_as_the_store_folds_them(place: Path) -> None:
+    with Store.open() as store:
+        group, imported = store.begin_group("study", {}), store.begin_group("import", {})
+        for number in range(9):
+            store.add(made_run(number), group={3: group, 5: group, 7: imported}.get(number))
+        store.delete([made_run(8).id])
+        found, whole = newest(20), store.timeline(Query(), [0], 20)
+    assert found is not None
+    assert (found.total, found.runs) == (whole.rows, whole.runs)
+    assert [(row.id, row.folded) for row in found.rows] == [
+        (row.id, row.folded) for row in whole.pages[0]
+    ]
+    alone = [row for row in whole.pages[0] if row.folded is None]
+    assert [row for row in found.rows if row.folded is None] == alone
+
+
 def test_an_empty_store_has_no_rows(place: Path) -> None:
     with Store.open():
         found = newest(5)

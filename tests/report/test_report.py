@@ -22,7 +22,8 @@ from gpuexplorer.core.sweep import sweep_json
 from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.exchange.table import Label
 from gpuexplorer.report.figure import variables
-from gpuexplorer.report.page import Report, axis_values, report_page, write_report
+from gpuexplorer.report.page import Report, report_page, write_report
+from gpuexplorer.report.whole import axis_values
 from tests.support.exchange import (
     cache_text,
     made_comparison,

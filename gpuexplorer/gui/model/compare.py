@@ -23,6 +23,7 @@ from gpuexplorer.core.sheet import Cell, Sheet
 from gpuexplorer.core.units import plural, quantity
 from gpuexplorer.gui.model.compare_file import MOST, HeldComparison, ListedContestant
 from gpuexplorer.gui.model.job import State
+from gpuexplorer.gui.model.part_file import origin_words
 from gpuexplorer.results.comparison import Entry, sheet_of, sheet_of_entries, told_of
 from gpuexplorer.search.compare import Comparing, ContestantConfig, Standing, held_against
 from gpuexplorer.search.contestants import command_words, labels
@@ -175,7 +176,7 @@ class CompareModel:
         if self.result is None:
             return "Press Start; live measuring pauses meanwhile."
         words = end_words(self.result)
-        return f"From file {self.origin}. {words}" if self.origin else words
+        return f"{origin_words(self.origin)}. {words}" if self.origin else words
 
     def lines(self) -> list[Line]:
         """Return how everyone stands by now; keys are places."""

@@ -27,23 +27,12 @@ class StoredRun(RunRecord):
 
     def __init__(self, result: RunResult) -> None:
         """Take a stored document; takes long for many samples, so it belongs in a thread."""
-        timing, device = result.timing, result.device
+        timing = result.timing
         super().__init__(
             Prepared(
                 generation=0,
                 config=result.config,
-                device=DeviceInfo(
-                    id=device.id,
-                    hardware_id=device.hardware_id,
-                    name=device.name,
-                    backend=device.backend,
-                    kind="gpu" if result.config.threads is None else "cpu",
-                    driver=device.driver,
-                    compute_units=device.compute_units or 0,
-                    peak_bandwidth_B_per_s=device.peak_bandwidth_B_per_s,
-                    peak_source=device.peak_source,
-                    threads=result.config.threads,
-                ),
+                device=device_of(result),
                 verification=result.verification or NOT_CHECKED,
                 resources=result.resources,
                 phases_s=result.phases_s,
@@ -66,6 +55,23 @@ class StoredRun(RunRecord):
     def result(self) -> RunResult:
         """Return the document as it was stored."""
         return self._result
+
+
+def device_of(result: RunResult) -> DeviceInfo:
+    """Return a stored run's device, as far as its document tells of it."""
+    device = result.device
+    return DeviceInfo(
+        id=device.id,
+        hardware_id=device.hardware_id,
+        name=device.name,
+        backend=device.backend,
+        kind="gpu" if result.config.threads is None else "cpu",
+        driver=device.driver,
+        compute_units=device.compute_units or 0,
+        peak_bandwidth_B_per_s=device.peak_bandwidth_B_per_s,
+        peak_source=device.peak_source,
+        threads=result.config.threads,
+    )
 
 
 def _batch(result: RunResult) -> SampleBatch:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from gpuexplorer.core.units import count, percent, quantity, speed, speed_than
+from gpuexplorer.core.units import count, percent, plural, quantity, speed, speed_than
 from gpuexplorer.history.model import Row
 from gpuexplorer.history.searching import MONTHS
 
@@ -51,7 +51,7 @@ class AgainstBaseline:
 def against_baseline(row: Row, baselines: Baselines) -> AgainstBaseline | None:
     """Return how a run compares with its baseline; None without one, or where it is its own."""
     baseline = baselines.get(baseline_key(row))
-    if baseline is None or baseline.id == row.id or row.suspect is not None:
+    if baseline is None or baseline.id == row.id or row.suspect is not None or row.folded:
         return None
     if not row.median_s or not baseline.median_s:
         return None
@@ -88,6 +88,14 @@ def outcome(row: Row) -> str:
     return "✓ verified" if row.verified else "not verified"
 
 
+def kind_words(row: Row) -> str:
+    """Return what a group is, and how many runs it has; empty for a run."""
+    if row.folded is None:
+        return ""
+    one, several = "{kind}, {number} run", "{kind}, {number} runs"
+    return plural(row.folded.runs, one, several, kind=row.folded.kind)
+
+
 def _baseline_words(row: Row, baselines: Baselines) -> str:
     found = against_baseline(row, baselines)
     if found is not None:
@@ -111,6 +119,8 @@ class Column:
     """Whether it is shown by default."""
     descending: bool = False
     """Whether a first click on its title brings the greatest up."""
+    at: int | None = None
+    """Where it stands at first; None: in the order of ``COLUMNS``, whose places layouts know."""
 
 
 def _plain(field: str) -> Callable[[Row, Any], str]:
@@ -132,7 +142,7 @@ COLUMNS: tuple[Column, ...] = (
         "time",
         "When the run began, local time",
         lambda row, _: local_time(row, short=True),
-        94,
+        106,
         "time",
         descending=True,
     ),
@@ -248,6 +258,14 @@ COLUMNS: tuple[Column, ...] = (
         120,
         shown=False,
     ),
+    Column(
+        "kind",
+        "kind",
+        "Of a group its kind and how many runs it has; → or a click on ▸ shows them",
+        lambda row, _: kind_words(row),
+        128,
+        at=2,
+    ),
 )
 
 
@@ -261,6 +279,8 @@ def place_of(key: str) -> int:
 
 def tip(row: Row, column: str, baselines: Baselines, *, stored: bool) -> str:
     """Return what there is to know of a run beside the table's words."""
+    if row.folded is not None:
+        return _group_tip(row)
     if column == "star":
         return "Starred; S takes the star away" if row.starred else "S, or a click, stars this run"
     lines = [f"{local_time(row)} · {row.device_name} · {count(row.samples)} samples"]
@@ -285,4 +305,14 @@ def tip(row: Row, column: str, baselines: Baselines, *, stored: bool) -> str:
     if row.note:
         lines.append(f"Note: {row.note}")
     lines.append("Double click sets the knobs to this run.")
+    return "\n".join(lines)
+
+
+def _group_tip(row: Row) -> str:
+    """Return what there is to know of a group's row."""
+    assert row.folded is not None
+    lines = [f"{kind_words(row)} · {row.device_name}"]
+    if not row.folded.finished:
+        lines.append("It has not come to its end.")
+    lines.append("Double click or Enter opens it in its view; → shows its runs, ← hides them.")
     return "\n".join(lines)

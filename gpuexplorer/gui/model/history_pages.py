@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gpuexplorer.history.model import Query, Row
@@ -27,6 +27,21 @@ class View:
     query: Query = field(default_factory=Query)
     sort: str = "time"
     descending: bool = True
+    unfolded: frozenset[str] = frozenset()
+    """Groups whose runs are shown below their row."""
+
+    @property
+    def folds(self) -> bool:
+        """Whether a group is one row: only in the order of time, for it has no other figure."""
+        return self.sort == "time"
+
+    def toggled(self, group: str) -> View:
+        """Return the view with the runs of a group shown, or no more."""
+        return replace(self, unfolded=self.unfolded ^ {group})
+
+    def alike(self, other: View) -> bool:
+        """Whether another one is of the same rows, but for what is unfolded."""
+        return self == replace(other, unfolded=self.unfolded)
 
     @property
     def by_time(self) -> bool:
@@ -58,6 +73,10 @@ class Answer:
     """Runs of this window that the store holds."""
     baselines: Mapping[tuple[str, str, str], Row]
     """The latest starred run of each workload, size and precision."""
+    runs: int | None = None
+    """Runs that the rows stand for; None where each is one, or the table knows it."""
+    unfolded: Sequence[tuple[int, Sequence[Row]]] | None = None
+    """Of each group that is unfolded the place of its row among the store's, and its runs."""
 
 
 @dataclass(frozen=True)
@@ -79,26 +98,55 @@ class Pages:
         """Runs above the store's rows, because it does not hold them yet."""
         self.total = 0
         """Rows of the store."""
+        self.runs = 0
+        """Runs that they stand for."""
+        self.unfolded: tuple[tuple[int, Sequence[Row]], ...] = ()
+        """Places of groups' rows among the store's, rising, and the runs below each."""
         self.state: int | None = None
         self._pages: OrderedDict[int, Sequence[Row]] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self.extras) + self.total
+        return len(self.extras) + self.total + sum(len(rows) for _, rows in self.unfolded)
 
     def row(self, place: int) -> Row | None:
         """Return the row at a place; None when it is not known."""
         if place < len(self.extras):
             return self.extras[place]
-        page, within = divmod(place - len(self.extras), PAGE)
+        at, below = self._in_store(place)
+        if below:
+            group = next(rows for header, rows in self.unfolded if header == at)
+            return group[below - 1]
+        page, within = divmod(at, PAGE)
         rows = self._pages.get(page)
         return rows[within] if rows is not None and within < len(rows) else None
 
+    def _in_store(self, place: int) -> tuple[int, int]:
+        """Return the store's place for a place below the extras.
+
+        And of a run of an unfolded group how far below the group's row, whose place it is.
+        """
+        at = place - len(self.extras)
+        for header, rows in self.unfolded:
+            if at <= header:
+                break
+            if at <= header + len(rows):
+                return header, at - header
+            at -= len(rows)
+        return at, 0
+
+    def _shown_at(self, at: int) -> int:
+        """Return the place of a row of the store."""
+        above = sum(len(rows) for header, rows in self.unfolded if header < at)
+        return len(self.extras) + at + above
+
     def pages_of(self, first: int, last: int) -> tuple[int, ...]:
         """Return the store's pages that the places ``first`` to ``last`` stand on."""
-        first, last = first - len(self.extras), min(last - len(self.extras), self.total - 1)
-        if last < 0:
+        above = len(self.extras)
+        if last < above or not self.total:
             return ()
-        return tuple(range(max(0, first) // PAGE, last // PAGE + 1))
+        begin, _ = self._in_store(max(first, above))
+        end, _ = self._in_store(last)
+        return tuple(range(begin // PAGE, min(end, self.total - 1) // PAGE + 1))
 
     def missing(self, pages: Iterable[int]) -> tuple[int, ...]:
         """Return those of ``pages`` that are not known; the others count as looked at."""
@@ -114,7 +162,14 @@ class Pages:
         """Return every row that is known, by place."""
         found = dict(enumerate(self.extras))
         for page, rows in self._pages.items():
-            begin = len(self.extras) + page * PAGE
+            begin = self._shown_at(page * PAGE)
+            if self._shown_at(page * PAGE + len(rows)) == begin + len(rows):  # none unfolded in it
+                found.update(zip(range(begin, begin + len(rows)), rows, strict=True))
+            else:
+                places = (self._shown_at(page * PAGE + within) for within in range(len(rows)))
+                found.update(zip(places, rows, strict=True))
+        for header, rows in self.unfolded:
+            begin = self._shown_at(header) + 1
             found.update(zip(range(begin, begin + len(rows)), rows, strict=True))
         return found
 
@@ -126,13 +181,17 @@ class Pages:
         for page, rows in self._pages.items():
             for within, row in enumerate(rows):
                 if row.id == run_id:
-                    return len(self.extras) + page * PAGE + within
+                    return self._shown_at(page * PAGE + within)
+        for header, rows in self.unfolded:
+            for below, row in enumerate(rows, start=1):
+                if row.id == run_id:
+                    return self._shown_at(header) + below
         return None
 
     def pages_at(self, places: Iterable[int]) -> tuple[int, ...]:
         """Return the store's pages that some places stand on."""
-        above = len(self.extras)
-        return tuple(dict.fromkeys((p - above) // PAGE for p in places if p >= above))
+        below = [place for place in places if place >= len(self.extras)]
+        return tuple(dict.fromkeys(self._in_store(place)[0] // PAGE for place in below))
 
     def after(self, answer: Answer) -> Pages:
         """Return the rows as an answer leaves them: pages of another state are of no use."""
@@ -140,7 +199,10 @@ class Pages:
         made.state = answer.state
         if answer.total is not None:
             made.total = answer.total
+            made.runs = answer.runs if answer.runs is not None else answer.total
             made._pages.clear()
+        if answer.unfolded is not None:
+            made.unfolded = tuple(sorted(answer.unfolded, key=lambda one: one[0]))
         for page, rows in answer.pages.items():
             made._pages[page] = rows
             made._pages.move_to_end(page)
@@ -152,6 +214,7 @@ class Pages:
         """Return the same pages below other rows on top."""
         made = Pages()
         made.extras, made.total, made.state = tuple(extras), self.total, self.state
+        made.runs, made.unfolded = self.runs, self.unfolded
         made._pages = self._pages.copy()
         return made
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from gpuexplorer.core.units import count
+from gpuexplorer.gui.model.part_file import origin_words
 
 State = Literal["empty", "running", "paused", "stopped", "done", "file"]
 
@@ -144,5 +145,5 @@ class JobModel(Generic[R]):
         if self.result is None:
             return ""
         early = ("Stopped early.",) if self.state == "stopped" else ()
-        file = (f"From file {self.origin}.",) if self.origin else ()
+        file = (f"{origin_words(self.origin)}.",) if self.origin else ()
         return " ".join((*file, *early, *self.result.notes))

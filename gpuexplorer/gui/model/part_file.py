@@ -24,6 +24,16 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 T = TypeVar("T")
 
+HISTORY = "the history"
+"""The origin of what the history brought, in place of a file's name."""
+
+
+def origin_words(origin: str, device: str = "") -> str:
+    """Return where a result comes from that was not measured just now, and on which device."""
+    if origin == HISTORY:
+        return f"From the history, on {device}" if device else "From the history"
+    return f"From file {origin}, on {device}" if device else f"From file {origin}"
+
 
 class Head(msgspec.Struct):
     """What tells one kind of document from another."""

@@ -21,7 +21,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.sweep import PASSING, SweepDocument, read_sweep, sweep_json
 from gpuexplorer.core.units import count, quantity
-from gpuexplorer.gui.model.part_file import check_texts
+from gpuexplorer.gui.model.part_file import check_texts, origin_words
 from gpuexplorer.history.model import Group
 from gpuexplorer.search.document import sweep_document
 from gpuexplorer.search.measuring import Measuring
@@ -172,7 +172,7 @@ class SweepModel:
             parts.append(f"{count(waiting)} to go")
         text = ", ".join(parts)
         if self.held.origin:
-            return f"From file {self.held.origin}: {text}"
+            return f"{origin_words(self.held.origin)}: {text}"
         if self.running:
             done = f"{count(total - waiting)} of {count(total)}"
             if self.state == "paused":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal
@@ -12,7 +13,6 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.units import plural
 from gpuexplorer.gui.model.history import History
-from gpuexplorer.gui.model.history_pages import View
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.history_actions import MAX_STORED, HistoryActions
 from gpuexplorer.gui.panels.history_bar import HistoryBar
@@ -98,8 +98,7 @@ class HistoryPanel(QWidget):
         self.bar.search.selectAll()
 
     def _show_query(self, query: Query) -> None:
-        view = self._model.view
-        self._model.show_view(View(query, view.sort, view.descending))
+        self._model.show_view(replace(self._model.view, query=query))
 
     def _choose_columns(self) -> None:
         button = self.bar.columns

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from PySide6.QtCore import QObject, QPoint, Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip, QWidget
@@ -27,7 +28,7 @@ from gpuexplorer.gui.panels.history_table import MAX_CHOSEN, HistoryTable
 from gpuexplorer.gui.store_worker import StoreWorker
 from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.fingerprint import differences
-from gpuexplorer.history.model import Deletion, Row
+from gpuexplorer.history.model import Deletion, Query, Row
 from gpuexplorer.history.store import Store
 
 MAX_COPIED = 200
@@ -38,6 +39,7 @@ MAX_STORED = 6
 MAX_UNDO = 50
 SHOWN_DIFFERENCES = 8
 
+OF_ONE_RUN = ("ghost", "export", "script", "baseline")
 Rows = list[Row]
 Repeatable = tuple[RunConfig, Environment | None]
 """What a run was, and where, if that is known: enough to have it again."""
@@ -48,12 +50,21 @@ SCRIPTS_COPIED = (
 )
 
 
+def _runs_of(store: Store, groups: Sequence[str], query: Query) -> Rows:
+    """Return the runs of some groups that a query is for."""
+    found: Rows = []
+    for group in groups:
+        asked = msgspec.structs.replace(query, group=group)
+        found += store.find(asked, limit=MAX_CHOSEN - len(found))
+    return found
+
+
 class HistoryActions(QObject):
     """Does what the table, its menu or a key asks for.
 
     ``restore_asked`` carries a RunConfig, ``ghost_asked`` a Ghost, ``export_asked`` a RunRecord,
-    ``compare_asked`` and ``stored_asked`` a list of ids, the older runs first; ``message`` a
-    sentence for the status bar, ``notice`` a Notice.
+    ``compare_asked`` and ``stored_asked`` a list of ids, the older runs first; ``open_asked`` a
+    group's id; ``message`` a sentence for the status bar, ``notice`` a Notice.
     """
 
     restore_asked = Signal(object)
@@ -61,6 +72,7 @@ class HistoryActions(QObject):
     export_asked = Signal(object)
     compare_asked = Signal(list)
     stored_asked = Signal(list)
+    open_asked = Signal(str)
     message = Signal(str)
     notice = Signal(object)
     deleted = Signal(str)
@@ -98,7 +110,7 @@ class HistoryActions(QObject):
         }
         table.action_asked.connect(self.ask)
         table.menu_asked.connect(self.open_menu)
-        table.star_clicked.connect(lambda row: self._star([row]))
+        table.star_clicked.connect(lambda row: self._do("star", [row]))
         table.tip_wanted.connect(self._tip)
 
     # ---- asking
@@ -118,7 +130,34 @@ class HistoryActions(QObject):
                 f"choose {count(MAX_CHOSEN)} at most."
             )
         elif places:
-            self._model.with_rows(places, self._does[wanted])
+            self._model.with_rows(places, partial(self._do, wanted))
+
+    def _do(self, wanted: str, rows: Rows) -> None:
+        """Do something with rows; with a group's row it is done with its runs, or its view."""
+        groups = [row.group for row in rows if row.folded is not None and row.group is not None]
+        if not groups:
+            self._does[wanted](rows)
+        elif wanted == "restore":
+            self._open_or_restore(rows[0])
+        elif wanted in OF_ONE_RUN:
+            self.message.emit("This takes one run: → shows the runs of the group.")
+        else:
+            query = self._model.view.query
+
+            def got(found: Rows | ExplorerError) -> None:
+                if isinstance(found, ExplorerError):
+                    self._failed(found)
+                    return
+                alone = (row for row in rows if row.folded is None)
+                self._does[wanted]([*{row.id: row for row in (*alone, *found)}.values()])
+
+            self._runs.do(lambda store: _runs_of(store, groups, query), got)
+
+    def _open_or_restore(self, row: Row) -> None:
+        if row.folded is not None and row.group is not None:
+            self.open_asked.emit(row.group)
+        else:
+            self._restore([row])
 
     def open_menu(self, at: QPoint) -> None:
         """Open the menu for the chosen runs."""
@@ -132,12 +171,20 @@ class HistoryActions(QObject):
         one = chosen == 1
         place = self._table.chosen_places()[0] if one else -1
         row = self._model.row(place) if one else None
+        group = row is not None and row.folded is not None
+        one_run, many = one and not group, not one or group
+        runs = row.folded.runs if row is not None and row.folded is not None else chosen
         menu = QMenu(self._window)
         menu.setObjectName("historyMenu")
         based = row is not None and against_baseline(row, self._model.baselines) is not None
         for wanted, words, keys, possible in (
-            ("restore", "Set the knobs to this run", "Return", one),
-            ("ghost", "Pin as a ghost", "", one),
+            (
+                "restore",
+                "Open in its view" if group else "Set the knobs to this run",
+                "Return",
+                one,
+            ),
+            ("ghost", "Pin as a ghost", "", one_run),
             ("", "", "", True),
             (
                 "compare",
@@ -154,13 +201,13 @@ class HistoryActions(QObject):
             ("baseline", "Compare with its baseline…", "", based),
             ("", "", "", True),
             ("star", "Star, or take the star away", "S", True),
-            ("change", "Tags and note…" if one else "Tags…", "F2", True),
+            ("change", "Tags…" if many else "Tags and note…", "F2", True),
             ("", "", "", True),
-            ("copy", "Copy as a command", "Ctrl+C", chosen <= MAX_COPIED),
-            ("script", "Copy as a Python script", "", one),
-            ("export", "Export this run…", "", one),
+            ("copy", "Copy as a command", "Ctrl+C", runs <= MAX_COPIED),
+            ("script", "Copy as a Python script", "", one_run),
+            ("export", "Export this run…", "", one_run),
             ("", "", "", True),
-            ("delete", "Delete" if one else f"Delete {count(chosen)} runs", "Del", True),
+            ("delete", f"Delete {count(runs)} runs" if runs > 1 else "Delete", "Del", True),
         ):
             if not wanted:
                 menu.addSeparator()

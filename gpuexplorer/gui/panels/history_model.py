@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import (
@@ -42,7 +43,9 @@ _DISPLAY, _ALIGNMENT, _TOOL_TIP = (
     Qt.ItemDataRole.TextAlignmentRole,
     Qt.ItemDataRole.ToolTipRole,
 )
-_STAR, _RESULT = place_of("star"), place_of("result")
+_STAR, _RESULT, _TIME = place_of("star"), place_of("result"), place_of("time")
+CLOSED, OPEN, BELOW = "▸ ", "▾ ", "    "
+"""Before the time of a group's row, without and with its runs below it, and of these."""
 _NONE: tuple[str, ...] = ("…",) + ("",) * (len(COLUMNS) - 1)
 
 
@@ -102,13 +105,17 @@ class HistoryModel(QAbstractTableModel):
     @property
     def total(self) -> int:
         """How many runs there are for the view."""
-        return len(self._pages)
+        return len(self._pages.extras) + self._pages.runs
 
     def show_view(self, view: View) -> None:
         """Show other runs, or others first."""
         if view != self._view:
             self._view = view
             self._ask()
+
+    def toggle(self, group: str) -> None:
+        """Show the runs of a group below its row, or no more."""
+        self.show_view(self._view.toggled(group))
 
     def look(self, on: bool) -> None:
         """Note whether the table is visible; a hidden one asks for nothing."""
@@ -128,7 +135,7 @@ class HistoryModel(QAbstractTableModel):
     def _ask(self) -> None:
         pages = self._pages
         same = self._shown_view == self._view
-        visible = pages.pages_of(*self.seen()) if same else ()
+        visible = pages.pages_of(*self.seen()) if self._shown_view.alike(self._view) else ()
         places = [place for wanted, _ in self._waiting for place in wanted]
         wanted = dict.fromkeys((*(visible or (0,)), *pages.pages_at(places)))
         known = pages.state if same else None
@@ -274,7 +281,7 @@ class HistoryModel(QAbstractTableModel):
         name = COLUMNS[column].sort if 0 <= column < len(COLUMNS) else None
         if name is not None:
             descending = order == Qt.SortOrder.DescendingOrder
-            self.show_view(View(self._view.query, name, descending))
+            self.show_view(replace(self._view, sort=name, descending=descending))
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         """Return the number of runs, whether they are known or not."""
@@ -304,9 +311,17 @@ class HistoryModel(QAbstractTableModel):
             return _NONE
         cells = self._words.get(row.id)
         if cells is None:
-            cells = tuple(column.words(row, self.baselines) for column in COLUMNS)
-            self._words[row.id] = cells
+            told = [column.words(row, self.baselines) for column in COLUMNS]
+            told[_TIME] = f"{self._mark(row)}{told[_TIME]}"
+            cells = self._words[row.id] = tuple(told)
         return cells
+
+    def _mark(self, row: Row) -> str:
+        """Return what stands before a row's time: whether there are runs below it, or above."""
+        unfolded = self._shown_view.unfolded
+        if row.folded is not None:
+            return OPEN if row.group in unfolded else CLOSED
+        return BELOW if row.group in unfolded and self._shown_view.folds else ""
 
     def painted(self, place: int) -> tuple[tuple[str, ...], Mapping[int, str]]:
         """Return a row's words, and the theme's name of the colour of those that have their own."""
@@ -344,5 +359,6 @@ class HistoryModel(QAbstractTableModel):
         """Return dragged rows: the ids of those that are known."""
         rows = [self.row(place) for place in dict.fromkeys(index.row() for index in indexes)]
         data = QMimeData()
-        data.setData(RUNS_MIME, "\n".join(row.id for row in rows if row is not None).encode())
+        ids = [row.id for row in rows if row is not None and row.folded is None]
+        data.setData(RUNS_MIME, "\n".join(ids).encode())
         return data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import (
     QByteArray,
@@ -23,6 +24,7 @@ from PySide6.QtGui import (
     QHideEvent,
     QKeyEvent,
     QKeySequence,
+    QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
@@ -31,9 +33,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
 
 from gpuexplorer.gui.model.history_columns import COLUMNS, place_of
-from gpuexplorer.gui.model.history_pages import View
-from gpuexplorer.gui.panels.history_model import HistoryModel, Index
-from gpuexplorer.gui.panels.history_paint import Cell, Look, RowPainter
+from gpuexplorer.gui.panels.history_model import CLOSED, HistoryModel, Index
+from gpuexplorer.gui.panels.history_paint import MARGIN, Cell, Look, RowPainter
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
 
@@ -42,7 +43,7 @@ FIRST_COLUMNS = 20
 ROW_HEIGHT = 22
 NEAR = 12
 """Rows beyond the edges that are asked for with the seen ones."""
-STAR = place_of("star")
+STAR, TIME = place_of("star"), place_of("time")
 MAX_CHOSEN = 5000
 """Rows that something is done to at once."""
 
@@ -129,9 +130,7 @@ class HistoryTable(QTableView):
         header.setSectionsClickable(True)
         header.setMinimumSectionSize(24)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        for section, column in enumerate(COLUMNS):
-            header.resizeSection(section, for_text(column.width))
-            header.setSectionHidden(section, not column.shown)
+        self._first_columns()
         header.setSortIndicatorShown(True)
         self._show_order()
         header.sectionClicked.connect(self._sort_by)
@@ -147,7 +146,7 @@ class HistoryTable(QTableView):
         column, view = COLUMNS[section], self._runs.view
         if column.sort is not None:
             descending = not view.descending if view.sort == column.sort else column.descending
-            self._runs.show_view(View(view.query, column.sort, descending))
+            self._runs.show_view(replace(view, sort=column.sort, descending=descending))
         self._show_order()
 
     def _show_order(self) -> None:
@@ -185,6 +184,9 @@ class HistoryTable(QTableView):
             header.setSectionHidden(section, not column.shown)
             header.resizeSection(section, for_text(column.width))
             header.moveSection(header.visualIndex(section), section)
+        for section, column in enumerate(COLUMNS):
+            if column.at is not None:
+                header.moveSection(header.visualIndex(section), column.at)
 
     def columns(self) -> QByteArray:
         """Return widths, places and what is hidden of the columns."""
@@ -203,6 +205,8 @@ class HistoryTable(QTableView):
                 if section >= known:  # one that a newer program has
                     header.resizeSection(section, for_text(column.width))
                     header.setSectionHidden(section, not column.shown)
+                    if column.at is not None:
+                        header.moveSection(header.visualIndex(section), column.at)
         self._show_order()
 
     # ---- which rows
@@ -242,7 +246,7 @@ class HistoryTable(QTableView):
 
     def _after_reset(self) -> None:
         """Choose again what was chosen, as far as it is still there."""
-        if self._runs.view == self._reset_view:
+        if self._runs.view.alike(self._reset_view):
             self.updateGeometries()
             self.verticalScrollBar().setValue(self._was_at)
         self._reset_view = self._runs.view
@@ -278,6 +282,37 @@ class HistoryTable(QTableView):
         if index.column() == STAR and row is not None:
             self.star_clicked.emit(row)
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Show a group's runs, or hide them, by a click on its mark."""
+        at = event.position().toPoint()
+        index = self.indexAt(at)
+        row = self._runs.row(index.row()) if index.isValid() else None
+        mark = self.columnViewportPosition(TIME) <= at.x() < self._mark_ends()
+        if mark and row is not None and row.folded is not None and row.group is not None:
+            self._runs.toggle(row.group)
+            event.accept()
+            return
+        super().mousePressEvent(event)
+
+    def _mark_ends(self) -> int:
+        width = self.fontMetrics().horizontalAdvance(CLOSED)
+        return self.columnViewportPosition(TIME) + MARGIN + width
+
+    def _fold_by_key(self, key: int) -> bool:
+        """Show or hide the runs of the current row's group; False where that means nothing."""
+        row = self._runs.row(self.currentIndex().row())
+        if row is None or row.group is None or not self._runs.view.folds:
+            return False
+        unfolded = row.group in self._runs.view.unfolded
+        if (key == Qt.Key.Key_Right and row.folded is not None and not unfolded) or (
+            key == Qt.Key.Key_Left and unfolded
+        ):
+            if row.folded is None and (place := self._runs.find(row.group)) is not None:
+                self.choose([place])
+            self._runs.toggle(row.group)
+            return True
+        return False
+
     def _double_clicked(self, index: Index) -> None:
         if index.column() != STAR:
             self.choose([index.row()])
@@ -308,6 +343,8 @@ class HistoryTable(QTableView):
         wanted = self._wanted(event)
         if wanted is not None:
             self.action_asked.emit(wanted)
+            event.accept()
+        elif event.key() in (Qt.Key.Key_Right, Qt.Key.Key_Left) and self._fold_by_key(event.key()):
             event.accept()
         elif event.key() == Qt.Key.Key_Menu:
             index = self.currentIndex()

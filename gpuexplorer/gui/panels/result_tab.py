@@ -116,6 +116,20 @@ class ResultTab(LateView):
             assert self.result is not None
             self.result.show_held(held)
 
+    @property
+    def has_result(self) -> bool:
+        """Whether there is something to export."""
+        return self.held() is not None
+
+    @property
+    def running(self) -> bool:
+        """Whether something is measured there, which cannot give way to another result."""
+        return bool(getattr(self.view, "running", False))
+
+    def open_held(self, held: Any) -> None:
+        """Show a result of the history."""
+        self.show_held(held)
+
 
 def sweep_files(
     document: Callable[[], SweepDocument], stem: str, figure: Figure | None = None

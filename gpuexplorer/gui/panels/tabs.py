@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtWidgets import QWidget
 
@@ -35,6 +35,12 @@ class BlockMapTab(ResultTab):
         return map_file
 
     @property
+    def has_result(self) -> bool:
+        """Whether any block has a time; nothing is copied to find that out."""
+        shown = self.mapping.model.shown if self.mapping is not None else None
+        return shown is not None and shown.measured
+
+    @property
     def mapping(self) -> BlockMapView | None:
         """The view; None before it was first wanted."""
         return cast("BlockMapView | None", self.view)
@@ -57,6 +63,12 @@ class SweepTab(ResultTab):
         from gpuexplorer.gui.model import sweep
 
         return sweep
+
+    @property
+    def has_result(self) -> bool:
+        """Whether anything is measured; nothing is copied to find that out."""
+        view = self.sweeping
+        return view is not None and any(cell.result is not None for cell in view.model.cells)
 
     @property
     def sweeping(self) -> SweepView | None:
@@ -110,6 +122,17 @@ class LabTab(ResultTab):
     def lab(self) -> LabView | None:
         """The view; None before it was first wanted."""
         return cast("LabView | None", self.view)
+
+    @property
+    def running(self) -> bool:
+        """Whether any study is measured."""
+        return self.lab is not None and any(view.running for view in self.lab.views.values())
+
+    def open_held(self, held: Any) -> None:
+        """Show a study of the history; those of other kinds stay."""
+        self.made()
+        assert self.lab is not None
+        self.lab.open_study(held[0])
 
     @property
     def has_study(self) -> bool:

@@ -24,6 +24,7 @@ from gpuexplorer.gui.model.map_chart import map_chart
 from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_look import COLOURINGS, Look
 from gpuexplorer.gui.model.map_surface import Surface
+from gpuexplorer.gui.model.part_file import origin_words
 from gpuexplorer.gui.model.sweep_preview import sweep_command
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.result_tab import sweep_files
@@ -264,7 +265,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         measured = held if held is not None and held.measured else None
         origin = ""
         if measured is not None and measured.origin:
-            origin = f"From file {measured.origin}, on {measured.wanted.device.name}"
+            origin = origin_words(measured.origin, measured.wanted.device.name)
         self._caption.show_caption(
             measured.wanted.caption if measured is not None else None, origin
         )

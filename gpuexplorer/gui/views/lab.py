@@ -114,6 +114,12 @@ class LabView(QWidget):
         if by_name and self.view.kind.name not in by_name:
             self.show_kind(next(name for name in KINDS if name in by_name))
 
+    def open_study(self, held: Held[Study]) -> None:
+        """Show one study, in place of what its view has."""
+        name = kind_of(held.result).name
+        self.view_of(name).show_held(held)
+        self.show_kind(name)
+
     def exported(self) -> Exported:
         """Return how the study that is shown is written; InputError when there is none."""
         return self.view.exported()

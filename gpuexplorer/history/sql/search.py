@@ -81,7 +81,7 @@ def pages(
         look = select(runs.c.time_s, runs.c.seq).where(condition(connection, query))
         hits = connection.execute(look.limit(MANY + 1)).all()
         if len(hits) <= MANY:
-            numbers = [seq for *_, seq in sorted(map(_moment, hits), reverse=descending)]
+            numbers = [seq for *_, seq in sorted(map(moment, hits), reverse=descending)]
             found = {p: numbered(connection, numbers[p * size : (p + 1) * size]) for p in wanted}
             return found, len(numbers) if total else None
     found = {
@@ -97,9 +97,9 @@ def pages(
     return found, len(first or ()) if holds_all else count(connection, query)
 
 
-def _moment(hit: Any) -> tuple[bool, float, int]:
+def moment(hit: Any) -> tuple[bool, float, int]:
     """Return what a run is sorted by, its time; one that cannot be read comes last, as in SQL."""
-    time_s, number = hit
+    time_s, number, *_ = hit
     known = isinstance(time_s, int | float)
     return not known, time_s if known else 0.0, number
 

@@ -1,0 +1,114 @@
+"""A sweep, map, tuning, comparison or study is one row of a list in the order of time."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from gpuexplorer.history.model import FOLDED, Folded, Row
+from gpuexplorer.history.store import Query, Store
+from tests.history.conftest import made_run
+
+MANY = 10_000
+
+
+def filled(store: Store) -> str:
+    """Put in runs 0 to 9, of which 2 to 5 are a sweep; return its id."""
+    group = store.begin_group("sweep", {})
+    store.add_all(made_run(n) for n in (0, 1))
+    store.add_all((made_run(n, block=(1 << n, 1, 1)) for n in range(2, 6)), group=group)
+    store.add_all(made_run(n) for n in range(6, 10))
+    store.change_group(group, finished=True)
+    return group
+
+
+def shown(rows: list[Row], group: str) -> list[str]:
+    """Return rows by their runs' numbers, the group's as "group"."""
+    by_id = {made_run(n).id: str(n) for n in range(30)} | {group: "group"}
+    return [by_id[row.id] for row in rows]
+
+
+def test_a_group_is_one_row_where_its_latest_run_would_be(store: Store) -> None:
+    group = filled(store)
+    for descending, wanted in (
+        (True, ["9", "8", "7", "6", "group", "1", "0"]),
+        (False, ["0", "1", "group", "6", "7", "8", "9"]),
+    ):
+        found = store.timeline(Query(), [0], MANY, descending=descending)
+        assert shown(found.pages[0], group) == wanted
+        assert (found.rows, found.runs, found.unfolded) == (7, 10, [])
+
+
+def test_its_row_says_what_its_runs_have_in_common_and_the_best_of_them(store: Store) -> None:
+    group = filled(store)
+    row = store.timeline(Query(), [0], MANY).pages[0][4]
+    assert (row.id, row.group) == (group, group)
+    assert row.folded == Folded(kind="sweep", runs=4, finished=True)
+    assert (row.workload, row.size_words, row.block_words) == ("matmul", "N = 512", "4 blocks")
+    assert row.median_s == made_run(2).timing.median_s  # the fastest
+    assert row.flop_per_s == made_run(2).throughput.flop_per_s
+    assert (row.verified, row.running, row.starred) == (True, False, False)
+    store.add(made_run(11, size={"N": 64}), group=group)
+    row = store.timeline(Query(), [0], MANY).pages[0][0]
+    assert (row.id, row.size_words, row.median_s) == (group, "2 sizes", None)  # no one problem
+
+
+def test_its_runs_stand_below_it_when_it_is_unfolded(store: Store) -> None:
+    group = filled(store)
+    found = store.timeline(Query(), [0], MANY, unfolded=[group, "no such group"])
+    ((place, rows),) = found.unfolded
+    assert place == 4 and shown(rows, group) == ["5", "4", "3", "2"]
+    assert shown(found.pages[0], group)[place] == "group"
+    found = store.timeline(Query(), [0], MANY, descending=False, unfolded=[group])
+    ((place, rows),) = found.unfolded
+    assert place == 2 and shown(rows, group) == ["2", "3", "4", "5"]
+
+
+@pytest.mark.parametrize("text", ["matmul", "16x1", "sweep"])
+@pytest.mark.parametrize("many", [3, 20_000])
+def test_a_search_counts_the_runs_that_it_finds(
+    store: Store, text: str, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gpuexplorer.history.sql import search
+
+    monkeypatch.setattr(search, "MANY", many)
+    group = filled(store)
+    query = Query(text=text)
+    found = store.timeline(query, [0], MANY, unfolded=[group])
+    row = next(row for row in found.pages[0] if row.folded is not None)
+    of_group = store.count(Query(text=text, group=group))
+    assert row.folded is not None and row.folded.runs == of_group > 0
+    assert found.runs == store.count(query)
+    ((place, rows),) = found.unfolded
+    assert found.pages[0][place] == row and len(rows) == of_group
+    assert {one.id for one in rows} <= {one.id for one in store.find(query)}
+
+
+def test_what_is_deleted_and_what_was_imported_is_not_folded(store: Store) -> None:
+    group = filled(store)
+    imported = store.begin_group("import", {})
+    store.add_all((made_run(n) for n in (20, 21)), group=imported)
+    found = store.timeline(Query(), [0], MANY)
+    assert shown(found.pages[0], group)[:3] == ["21", "20", "9"]
+    store.delete([made_run(n).id for n in range(2, 6)])
+    assert "group" not in shown(store.timeline(Query(), [0], MANY).pages[0], group)
+    deleted = store.timeline(Query(deleted=True), [0], MANY)
+    assert (deleted.rows, deleted.runs) == (1, 4)
+
+
+def test_pages_are_pieces_of_the_whole_list(store: Store) -> None:
+    chance = random.Random(3)
+    ids = [store.begin_group(kind, {}) for kind in FOLDED]
+    for n in range(60):
+        store.add(made_run(n), group=chance.choice([*ids, None, None, None]))
+    for query in (Query(), Query(text="matmul"), Query(workload="matmul")):
+        for descending in (True, False):
+            whole = store.timeline(query, [0], MANY, descending=descending)
+            found = store.timeline(query, range(9), 7, descending=descending, unfolded=ids)
+            assert [row for page in found.pages.values() for row in page] == whole.pages[0]
+            assert (whole.rows, whole.runs) == (len(whole.pages[0]), 60)
+            for place, rows in found.unfolded:
+                header = whole.pages[0][place]
+                assert header.folded is not None and header.folded.runs == len(rows)
+                assert {row.group for row in rows} == {header.id}
