@@ -177,7 +177,10 @@ class Commands:
         self.self_test = make(
             "Self-test…", "Kernels, memory, timing, telemetry and faults of this device, tested"
         )
-        self.about = make("About GPU Explorer", "Version")
+        self.doctor = make(
+            "Doctor…", "What is installed, what is missing and what to do; a report to copy"
+        )
+        self.about = make("About GPU Explorer", "Its version, and those of what it stands on")
 
     def views(self, places: Places) -> dict[str, list[QAction]]:
         """Return for each place the actions that show its views, the first nine with a key."""

@@ -1,4 +1,4 @@
-"""The window's smaller windows: help, self-test, notes, sources of a session, about."""
+"""The window's smaller windows: help, self-test, doctor, notes, sources of a session, about."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
-import gpuexplorer
 from gpuexplorer.gui import notice as notices
-from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.help import PAGE, page_of
 
 if TYPE_CHECKING:
+    from gpuexplorer.gui.doctor import DoctorDialog
     from gpuexplorer.gui.help import HelpWindow
+    from gpuexplorer.gui.info_dialog import AboutDialog
     from gpuexplorer.gui.main_window import MainWindow
     from gpuexplorer.gui.palette import Palette
     from gpuexplorer.gui.session_dialogs import NotesDialog
@@ -26,6 +27,8 @@ class Dialogs(QObject):
         super().__init__(window)
         self._window = window
         self.help: HelpWindow | None = None
+        self.doctor: DoctorDialog | None = None
+        self.about: AboutDialog | None = None
         self.self_test: SelfTestDialog | None = None
         self.notes: NotesDialog | None = None
         self.palette: Palette | None = None
@@ -40,8 +43,6 @@ class Dialogs(QObject):
 
     def show_help_here(self) -> None:
         """Open the page on what has the focus, or on the view in front."""
-        from gpuexplorer.gui.help import page_of
-
         front = self._window.panels.places.current
         page = page_of(QApplication.focusWidget()) or page_of(front)
         self.show_help(page or "reading-the-plots")
@@ -97,17 +98,29 @@ class Dialogs(QObject):
         if path is not None and kernels:
             SourcesDialog(self._window, path.name, kernels).show()
 
-    def about(self) -> None:
+    def show_doctor(self) -> None:
+        """Check the installation, and show what was found; Live goes on afterwards."""
+        from gpuexplorer.gui.doctor import DoctorDialog
+
+        if self.doctor is None:
+            self.doctor = DoctorDialog(self._window, self._window.session)
+            self.doctor.setProperty(PAGE, "self-test")
+        if self.doctor.isVisible() or self.doctor.check():
+            self.doctor.show()
+            self.doctor.raise_()
+            self.doctor.activateWindow()
+
+    def show_about(self) -> None:
         """Say what this is."""
-        self._window.show_notice(
-            Notice(
-                "info",
-                f"GPU Explorer {gpuexplorer.__version__}: turn a knob, see the hardware answer. "
-                "MIT licence.",
-            )
-        )
+        from gpuexplorer.gui.info_dialog import AboutDialog
+
+        if self.about is None:
+            self.about = AboutDialog(self._window)
+        self.about.open()
 
     def close_down(self) -> None:
-        """End the self-test."""
+        """End the self-test and the doctor."""
         if self.self_test is not None:
             self.self_test.close_down()
+        if self.doctor is not None:
+            self.doctor.reject()

@@ -45,8 +45,10 @@ DEVICE_LEAST_HEIGHT = 110
 DEVICE_SHARE = 0.34
 HISTORY_LEAST_HEIGHT = 36
 """The head of the table and the top of its first row."""
-VIEWS_LEAST_WIDTH = 510
-"""Pixels in which every tab is seen, whichever view is shown; no view needs more than 480."""
+VIEWS_LEAST_WIDTH, VIEWS_WIDTH = 408, 510
+"""Pixels in which every tab is seen, whichever view is shown, and that no column shall take from
+the views but the one that is always there; a view that needs more is scrolled.
+"""
 
 
 class Panels(QSplitter):

@@ -125,7 +125,7 @@ class MainWindow(KeyWindow):
         ]
         self.panel_rooms = PanelRooms(
             self, panels, self.settings,
-            experiment=shown[0], insight=shown[1], history=shown[2],
+            experiment=shown[0], insight=shown[1], history=shown[2], strip=shown[3],
         )  # fmt: skip
         views = self.commands.views(panels.places)
         self.menus = Menus(self.menuBar(), self.commands, shown, views, welcome)

@@ -81,7 +81,9 @@ class Menus:
         settings.addSeparator()
         settings.addAction(commands.calibrates_when_idle)
         about = bar.addMenu("&Help")
-        about.addActions([commands.help, welcome, commands.self_test, commands.about])
+        about.addActions(
+            [commands.help, welcome, commands.self_test, commands.doctor, commands.about]
+        )
         for menu in (file, edit, run, view, settings, about):
             menu.setToolTipsVisible(True)  # where a command is grey, they say why
 

@@ -6,20 +6,21 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
-from gpuexplorer.gui.layout import Panels
+from gpuexplorer.gui.layout import VIEWS_WIDTH, Panels
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.typeface import for_text
 
-LOW_WINDOW = 760
-"""Pixels: in a window lower than this the history folds away by itself."""
+LOW_WINDOW, LOWEST_WINDOW = 760, 560
+"""Pixels: in a window lower than this the history folds away by itself, and the device's strip."""
 
 
 class PanelRooms(QObject):
     """Folds panels away and back with the window's size; what the user chose wins.
 
-    The history follows the height. Where the width has no room for both columns beside the views,
-    only one of them is shown: the knobs, or the one that was asked for last. A choice of the
-    history lasts, over restarts too, until the user chooses what the height would give.
+    The history and the device's strip follow the height. Where the width has no room for both
+    columns beside the views, only one of them is shown: the knobs, or the one that was asked for
+    last. A choice of the history lasts, over restarts too, until the user chooses what the height
+    would give.
     """
 
     def __init__(
@@ -31,11 +32,14 @@ class PanelRooms(QObject):
         experiment: QAction,
         insight: QAction,
         history: QAction,
+        strip: QAction,
     ) -> None:
         """The actions are the checkable commands that show the panels."""
         super().__init__(window)
         self._window, self._panels, self._settings = window, panels, settings
-        self._history = history
+        self._history, self._strip = history, strip
+        self._strip_hidden = False
+        """Whether the user hid it."""
         self._columns: dict[QAction, QWidget] = {
             experiment: panels.experiment,
             insight: panels.insight,
@@ -45,6 +49,7 @@ class PanelRooms(QObject):
         self._first = experiment
         """The column that is shown where only one can be."""
         history.triggered.connect(self._choose_history)
+        strip.triggered.connect(self._choose_strip)
         for action in self._columns:
             action.triggered.connect(lambda on, one=action: self._choose_column(one, on=on))
         find = QShortcut(QKeySequence("Ctrl+F"), window)
@@ -59,6 +64,9 @@ class PanelRooms(QObject):
     def _choose_history(self, on: bool) -> None:
         self._settings.history_shown = None if on == self._high else on
 
+    def _choose_strip(self, on: bool) -> None:
+        self._strip_hidden = not on
+
     def _choose_column(self, action: QAction, *, on: bool) -> None:
         if on:
             self._first = action
@@ -66,6 +74,16 @@ class PanelRooms(QObject):
         else:
             self._hidden.add(action)
         self._fit_width()
+
+    def _show_strip(self, on: bool) -> None:
+        """Show the strip or not, also in a view that is not in front, whose least size it makes."""
+        if on == self._strip.isChecked():
+            return
+        self._strip.setChecked(on)
+        layout = self._panels.live.layout()
+        if layout is not None:
+            layout.invalidate()
+        self._panels.places.room.updateGeometry()
 
     def _search(self) -> None:
         """Let the user type what to search; that needs the panel."""
@@ -75,7 +93,7 @@ class PanelRooms(QObject):
 
     def _fit_width(self) -> None:
         """Show the columns that the width has room for, the first in any case."""
-        left = self._panels.width() - self._panels.places.minimumWidth()
+        left = self._panels.width() - VIEWS_WIDTH
         for action in sorted(self._columns, key=lambda one: one is not self._first):
             needed = self._columns[action].minimumWidth() + self._panels.across.handleWidth()
             wanted = action not in self._hidden
@@ -90,4 +108,6 @@ class PanelRooms(QObject):
         elif event.type() == QEvent.Type.Resize:
             chosen = self._settings.history_shown
             self._history.setChecked(self._high if chosen is None else chosen)
+            high = self._window.height() >= LOWEST_WINDOW
+            self._show_strip(high and not self._strip_hidden)
         return super().eventFilter(watched, event)

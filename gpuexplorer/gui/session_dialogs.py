@@ -46,6 +46,8 @@ class NotesDialog(QDialog):
         self.resize(open_size(self, 520, 340))
         self.edit = QPlainTextEdit()
         self.edit.setObjectName("notesEdit")
+        self.edit.setAccessibleName("Notes")
+        self.edit.setTabChangesFocus(True)
         self.edit.setPlaceholderText("What you looked for, and what you found.")
         self.edit.textChanged.connect(
             lambda: self.changed.emit(self.edit.toPlainText()[:MAX_NOTES])

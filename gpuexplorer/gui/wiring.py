@@ -115,7 +115,8 @@ def connect_commands(window: MainWindow) -> None:
         (commands.follow, window.frames.follow),
         (commands.help, dialogs.show_help_here),
         (commands.self_test, dialogs.show_self_test),
-        (commands.about, dialogs.about),
+        (commands.doctor, dialogs.show_doctor),
+        (commands.about, dialogs.show_about),
     ):
         when(action, run)
     for choice, action in commands.themes.items():

@@ -327,8 +327,8 @@ class HistoryModel(QAbstractTableModel):
         """Return a row's words, and the theme's name of the colour of those that have their own."""
         words, row = self._cells(place), self.row(place)
         if row is None:
-            return words, {_STAR: "disabled"}
-        colours = {_STAR: "accent" if row.starred else "disabled"}
+            return words, {_STAR: "muted"}
+        colours = {_STAR: "accent" if row.starred else "muted"}
         if row.verified is False or row.damaged is not None:
             colours[_RESULT] = "bad"
         elif row.suspect is not None or row.stopped_by == INTERRUPTED:

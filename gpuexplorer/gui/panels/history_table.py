@@ -112,7 +112,7 @@ class HistoryTable(QTableView):
     def _take_colours(self) -> None:
         colours = theme()
         self._pens = {
-            name: QPen(colours.q(name)) for name in ("text", "accent", "disabled", "bad", "warning")
+            name: QPen(colours.q(name)) for name in ("text", "accent", "muted", "bad", "warning")
         }
         self._look = Look(
             base=QBrush(colours.q("panel")),

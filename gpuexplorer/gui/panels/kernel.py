@@ -19,6 +19,7 @@ from gpuexplorer.gui.plots.occupancy import LimiterLegend, OccupancyPlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.widgets.caption import CaptionLine
+from gpuexplorer.gui.widgets.late import scrolled
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of, is_own
 from gpuexplorer.workloads.manifest import VariantSpec
@@ -118,7 +119,7 @@ class KernelPanel(QWidget):
         row.addWidget(self.figures)
         row.addLayout(curve, 1)
         self._pages = QStackedWidget()
-        self._pages.addWidget(known)
+        self._pages.addWidget(scrolled(known))
         self.message = MessagePage()
         self.message.retry.connect(self._retry)
         self._pages.addWidget(self.message)

@@ -56,6 +56,7 @@ class PinRow(QWidget):
         close = QToolButton()
         close.setObjectName("unpinButton")
         close.setToolTip("Remove this ghost")
+        close.setAccessibleName("Remove this ghost")
         close.clicked.connect(lambda: self.removed.emit(pin.number))
         text = f"{label}  {quantity(pin.median_s, 's')}"
         chip, words = _frame(text, self._colour_of(pin), close)

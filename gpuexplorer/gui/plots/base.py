@@ -105,6 +105,10 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
         return self.tickStrings(values, scale, spacing)
 
 
+LEAST_HEIGHT = 78
+"""Pixels that a plot has at least: two plots fit a window of 400."""
+
+
 class Plot(pg.PlotWidget):  # type: ignore[misc]
     """A plot in the theme's colours: drag pans, the wheel zooms in time, a double click follows."""
 
@@ -135,7 +139,7 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         self.box.disableAutoRange()
         self.box.sigRangeChangedManually.connect(lambda _: self.dragged.emit())
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it takes no keys
-        self.setMinimumHeight(90)
+        self.setMinimumHeight(LEAST_HEIGHT)
         self.setFrameShape(self.Shape.NoFrame)
         self._empty = QLabel(self)
         self._empty.setObjectName("emptyWords")

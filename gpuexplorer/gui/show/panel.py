@@ -127,7 +127,8 @@ class PanelView(QWidget):
         if panel.z is not None:
             return LEAST_MAP_PX
         if panel.y.categories:
-            return frame + for_text(ROW_PX) * max(2, len(panel.y.categories))
+            rows = frame + for_text(ROW_PX) * max(2, len(panel.y.categories))
+            return max(rows, self.minimumSizeHint().height())
         return frame + LEAST_PX
 
     @property

@@ -55,6 +55,7 @@ class RooflineView(JobControl[Any, DeviceInfo]):
         self.plot.hovered.connect(self._hover)
         self.invitation = QLabel(INVITATION)
         self.invitation.setObjectName("rooflineInvitation")
+        self.invitation.setWordWrap(True)
         self.invitation.setContentsMargins(12, 2, 12, 2)
         self.notes = muted_label()
         self.notes.setObjectName("rooflineNotes")

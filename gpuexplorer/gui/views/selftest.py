@@ -158,17 +158,21 @@ class SelfTestView(JobControl[Tested, SelfTestOptions]):
         self.details = QPlainTextEdit()
         self.details.setObjectName("selfTestDetails")
         self.details.setReadOnly(True)
+        self.details.setAccessibleName("Failures and reasons for skipped checks")
         self.details.setPlaceholderText("Failures and reasons for skipped checks stand here.")
         self.head.line.setContentsMargins(0, 0, 0, 0)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 10, 12, 0)
         column.setSpacing(8)
-        for widget in (self.device_words, about, self.quick_box, self.head, self.table):
+        for widget in (self.device_words, about, self.quick_box, self.head):
             column.addWidget(widget)
+        column.addWidget(self.table, 3)
         column.addWidget(self.details, 1)
         self.refresh()
         height = self.table.horizontalHeader().sizeHint().height()
-        self.table.setFixedHeight(height + for_text(ROW_HEIGHT) * len(SECTIONS) + 6)
+        self.table.setMinimumHeight(height + 2 * for_text(ROW_HEIGHT))
+        self.table.setMaximumHeight(height + for_text(ROW_HEIGHT) * len(SECTIONS) + 6)
+        self.details.setMinimumHeight(2 * for_text(ROW_HEIGHT))
 
     # ---- what is wanted
 

@@ -45,7 +45,6 @@ class AxisRow:
             self.more = QToolButton()
             self.more.setText("▾")
             self.more.setProperty("role", "small")
-            self.more.setFixedWidth(for_text(24))
             self.more.setToolTip(f"Tick values of {offer.title}")
             self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
             menu = QMenu(self.more)

@@ -53,6 +53,7 @@ class Banner(QFrame):
         self._close = QToolButton()
         self._close.setObjectName("bannerClose")
         self._close.setToolTip("Hide this message")
+        self._close.setAccessibleName("Hide this message")
         self._close.clicked.connect(self.dismiss)
         self._detail = QPlainTextEdit()
         self._detail.setObjectName("bannerDetail")

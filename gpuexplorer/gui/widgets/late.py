@@ -27,7 +27,7 @@ class LateView(QWidget):
         """Return the view, made now or before."""
         if self.view is None:
             self.view = self._make()
-            self._column.addWidget(_scrolled(self.view))
+            self._column.addWidget(scrolled(self.view))
         return self.view
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -36,7 +36,8 @@ class LateView(QWidget):
         super().showEvent(event)
 
 
-def _scrolled(view: QWidget) -> QScrollArea:
+def scrolled(view: QWidget) -> QScrollArea:
+    """Return a place for a view in which it is scrolled where it has too little room."""
     area = QScrollArea()
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)

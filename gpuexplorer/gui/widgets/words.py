@@ -13,6 +13,8 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
+from gpuexplorer.gui.widgets.late import scrolled
+
 LEAST_WIDTH = 24
 
 
@@ -123,11 +125,15 @@ class EmptyState(QWidget):
             label.setTextFormat(Qt.TextFormat.PlainText)
             column.addWidget(label)
         column.addStretch(3)
-        middle = QHBoxLayout(self)
+        content = QWidget()
+        middle = QHBoxLayout(content)
         middle.setContentsMargins(0, 0, 0, 0)
         middle.addStretch(1)
         middle.addWidget(page, 100)
         middle.addStretch(1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(scrolled(content))
 
     @property
     def text(self) -> str:

@@ -1,0 +1,285 @@
+"""Every view and dialog, at every size, in both themes: all of it is seen, read, and reached.
+
+Text that is drawn twice as large leaves a window half as many of its own pixels: View, Text size
+enlarges everything, so that a window of 1280 × 800 at 200 % is one of 640 × 400.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QDialog,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSlider,
+    QTabBar,
+    QVBoxLayout,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.theme import Choice, make_theme, theme
+from tests.gui import looks
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import until, wait_measured
+
+SIZES = ((1000, 650), (1280, 800), (1920, 1080))
+TEXT = (1.0, 1.5, 2.0)
+LEAST = QSize(640, 400)
+"""What the window fits at least: 1280 × 800 at 200 %. 1000 × 650 at 200 % would be less."""
+THEMES: tuple[Choice, ...] = ("light", "dark")
+SESSION = Path(__file__).parents[1] / "written_by_0_1/session.gpux"
+
+
+def sizes() -> Iterator[tuple[str, QSize]]:
+    """Yield every size in the window's own pixels, and its words."""
+    for width, height in SIZES:
+        for text in TEXT:
+            size = QSize(round(width / text), round(height / text))
+            if size.width() >= LEAST.width() and size.height() >= LEAST.height():
+                yield f"{width} × {height} at {text:.0%}", size
+
+
+@pytest.fixture
+def filled(qtbot: QtBot, open_window: OpenWindow) -> MainWindow:
+    """Return the window with something in each view: a run, and the results of a session."""
+    window = open_window()
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    wait_measured(qtbot, window)
+    window.session.set_live(False)
+    window.sessions.open(SESSION)
+    until(qtbot, lambda: window.banner.text.startswith("Opened session.gpux"))
+    window.banner.dismiss()
+    places = window.panels.places
+    for view in places.views:  # each is made when it is first shown
+        places.show_view(view)
+        looks.settle()
+    places.show_view(window.panels.kernel)
+    until(qtbot, lambda: bool(window.panels.kernel.kernels))
+    until(qtbot, window.isActiveWindow)
+    return window
+
+
+def dialogs(qtbot: QtBot, window: MainWindow) -> Iterator[QDialog]:
+    """Open one dialog after another, and close it again."""
+    window.panels.places.show_view(window.panels.live)
+    for command in ("help", "export", "self_test", "doctor", "about", "session_notes", "engines"):
+        before = {id(one) for one in window.findChildren(QDialog) if one.isVisible()}
+        getattr(window.commands, command).trigger()
+        opened = [
+            one for one in window.findChildren(QDialog)
+            if one.isVisible() and id(one) not in before
+        ]  # fmt: skip
+        assert len(opened) == 1, command
+        (dialog,) = opened
+        dialog.activateWindow()
+        until(qtbot, dialog.isActiveWindow)
+        until(qtbot, lambda: window.session.jobs.current is None)
+        looks.settle()
+        yield dialog
+        dialog.close()
+        assert not dialog.isVisible(), command
+        window.activateWindow()
+        until(qtbot, window.isActiveWindow)
+
+
+def walk_sizes(root: QWidget, what: str, *, exact: bool) -> Iterator[str]:
+    """Say what is cut or overlaps at each size; an ``exact`` window has it, a dialog has less."""
+    usual = root.size()
+    for words, size in sizes():
+        for _ in range(2):  # panels that fold away let it be smaller
+            root.resize(size if exact else usual.boundedTo(size))
+            looks.settle()
+        if root.width() > size.width() or root.height() > size.height():
+            yield f"{what}, {words}: {root.width()} × {root.height()} is larger"
+        for look in (looks.cut, looks.overlaps):
+            for found in look(root):
+                yield f"{what}, {words}: {found}"
+    root.resize(usual)
+    looks.settle()
+
+
+def test_nothing_is_cut_and_nothing_overlaps_at_any_size(qtbot: QtBot, filled: MainWindow) -> None:
+    places = filled.panels.places
+    filled.panels.welcome.close_button.click()  # as a small window's user will
+    wrong: list[str] = []
+    for view in places.views:
+        places.show_view(view)
+        looks.settle()
+        wrong += walk_sizes(filled, places.title_of(view), exact=True)
+    for dialog in dialogs(qtbot, filled):
+        wrong += walk_sizes(dialog, dialog.windowTitle(), exact=False)
+    assert not wrong, "\n".join(wrong)
+
+
+def walk_keys(root: QWidget, first: QWidget, seen: dict[QWidget, None], what: str) -> Iterator[str]:
+    """Say which controls Tab does not reach, and of those that are new what is not told of them."""
+    around = list(looks.stops(first))
+    for lack in looks.unreached(root, around):
+        yield f"{what}: {lack}"
+    for stop in around:
+        if stop in seen:
+            continue
+        seen[stop] = None
+        stop.setFocus(Qt.FocusReason.TabFocusReason)
+        QApplication.processEvents()
+        if looks.nameless(stop):
+            yield f"{what}: {looks.describe(stop)} has no name"
+        if not looks.shows_focus(stop):
+            yield f"{what}: {looks.describe(stop)} looks as without the keys"
+
+
+def test_in_both_themes_text_stands_out_and_tab_reaches_every_control(
+    qtbot: QtBot, filled: MainWindow
+) -> None:
+    places = filled.panels.places
+    wrong: list[str] = []
+    before = theme().choice
+    try:
+        for choice in THEMES:
+            filled.choose_theme(choice)
+            seen: dict[QWidget, None] = {}
+            for view in places.views:
+                places.show_view(view)
+                looks.settle()
+                what = f"{choice}, {places.title_of(view)}"
+                wrong += [f"{what}: {one}" for one in looks.faint(filled)]
+                wrong += walk_keys(filled, places.place_bar, seen, what)
+            reached = {stop.objectName() for stop in seen}
+            assert {"liveButton", "blockXSlider", "historyTable", "blockMapCanvas"} <= reached
+            for dialog in dialogs(qtbot, filled):
+                what = f"{choice}, {dialog.windowTitle()}"
+                wrong += [f"{what}: {one}" for one in looks.faint(dialog)]
+                first = next(
+                    one for one in looks.seen(dialog)
+                    if isinstance(one, QPushButton | QLineEdit) and one.isEnabled()
+                )  # fmt: skip
+                wrong += walk_keys(dialog, first, seen, what)
+    finally:
+        filled.choose_theme(before)
+    assert not wrong, "\n".join(wrong)
+
+
+# ---- the looks find what is wrong
+
+
+@pytest.fixture
+def sample(qtbot: QtBot, qapp: QApplication) -> QWidget:
+    """Return a window with nothing wrong."""
+    make_theme(qapp, "light")
+    root = QWidget()
+    qtbot.addWidget(root)
+    root.setObjectName("sample")
+    column = QVBoxLayout(root)
+    wrapped = QLabel("Words that take several lines where there is little room for them.")
+    wrapped.setWordWrap(True)
+    button, field, box, tabs = QPushButton("A button"), QLineEdit(), QComboBox(), QTabBar()
+    field.setPlaceholderText("A hint")
+    field.setAccessibleName("A field")
+    box.addItem("A choice")
+    box.setAccessibleName("A list")
+    tabs.addTab("A tab")
+    tabs.setAccessibleName("Tabs")
+    for widget in (QLabel("A label"), wrapped, button, field, box, tabs):
+        widget.setObjectName(type(widget).__name__)
+        column.addWidget(widget)
+    root.resize(300, 320)
+    root.show()
+    until(qtbot, root.isActiveWindow)
+    looks.settle()
+    return root
+
+
+def found_wrong(root: QWidget) -> list[str]:
+    looks.settle()
+    first = root.findChild(QPushButton)
+    assert first is not None
+    return [
+        *looks.cut(root), *looks.overlaps(root), *looks.faint(root),
+        *walk_keys(root, first, {}, "sample"),
+    ]  # fmt: skip
+
+
+def test_the_looks_find_nothing_where_nothing_is_wrong(sample: QWidget) -> None:
+    assert found_wrong(sample) == []
+
+
+def narrow(root: QWidget, kind: type[QWidget]) -> None:
+    widget = root.findChild(kind)
+    assert widget is not None
+    widget.setFixedWidth(24)
+
+
+def low(root: QWidget) -> None:
+    wrapped = next(label for label in root.findChildren(QLabel) if label.wordWrap())
+    wrapped.setFixedSize(120, 20)
+
+
+def out(root: QWidget) -> None:
+    label = QLabel("far out", root)
+    label.move(280, 4)
+    label.show()
+
+
+def over(root: QWidget) -> None:
+    label = QLabel("above another", root)
+    label.move(40, 20)
+    label.show()
+
+
+def pale(root: QWidget) -> None:
+    root.setStyleSheet("QLabel { background: #ffffff; color: #8a8a8a; }")
+
+
+def pale_hint(root: QWidget) -> None:
+    root.setStyleSheet("QLineEdit { background: #202020; placeholder-text-color: #606060; }")
+
+
+def skipped(root: QWidget) -> None:
+    field = root.findChild(QLineEdit)
+    assert field is not None
+    field.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+
+
+def ringless(root: QWidget) -> None:
+    root.setStyleSheet("QPushButton { border: 1px solid #777777; outline: none; }")
+
+
+def unnamed(root: QWidget) -> None:
+    slider = QSlider(Qt.Orientation.Horizontal)
+    layout = root.layout()
+    assert layout is not None
+    layout.addWidget(slider)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda root: narrow(root, QLabel), "of words in 24×"),
+        (lambda root: narrow(root, QPushButton), "QPushButton in QPushButton 'A button'"),
+        (lambda root: narrow(root, QLineEdit), "'A hint' of"),
+        (lambda root: narrow(root, QComboBox), "its tip does not have them"),
+        (lambda root: narrow(root, QTabBar), "the tab A tab"),
+        (low, "px of words in 20"),
+        (out, "reaches out of"),
+        (over, "share"),
+        (pale, "contrast 3.4"),
+        (pale_hint, "QLineEdit in QLineEdit '' : contrast"),
+        (skipped, "QLineEdit in QLineEdit '': Tab does not lead there"),
+        (ringless, "looks as without the keys"),
+        (unnamed, "has no name"),
+    ],
+)  # fmt: skip
+def test_the_looks_find_what_is_wrong(sample: QWidget, spoil: object, told: str) -> None:
+    assert callable(spoil)
+    spoil(sample)
+    wrong = found_wrong(sample)
+    assert any(told in one for one in wrong), wrong
