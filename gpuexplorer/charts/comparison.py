@@ -14,7 +14,7 @@ from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.comparison import Verdict
-from gpuexplorer.core.units import percent, quantity, speed
+from gpuexplorer.core.units import percent, plural, quantity, speed
 
 VERDICT_COLOURS: dict[Verdict, int] = {"faster": 2, "slower": 1, "same": 0, "can't tell": 3}
 """Slots in the palette, here and in the window."""
@@ -187,7 +187,11 @@ def _notes(result: ComparisonResult) -> list[str]:
     medians = ", ".join(
         f"{one.label} {quantity(one.run.timing.median_s, 's')}" for one in result.contestants
     )
-    how = f"Measured in {result.rounds} turns each, in an order that chance decided."
+    how = plural(
+        result.rounds,
+        "Measured in {number} turn each, in an order that chance decided.",
+        "Measured in {number} turns each, in an order that chance decided.",
+    )
     if result.rested:
         how = (
             f"Measured in up to {result.rounds} turns, in an order that chance decided; one "

@@ -202,7 +202,11 @@ def _charts(report: Report, stored: ComparisonResult | None) -> list[Callable[[]
 def _on_comparison(result: ComparisonResult, report: Report) -> tuple[str, str]:
     reference = result.contestants[result.reference]
     title = f"Comparison with {reference.label}"
-    how = f"Measured in {result.rounds} turns each, in one session."
+    how = plural(
+        result.rounds,
+        "Measured in {number} turn each, in one session.",
+        "Measured in {number} turns each, in one session.",
+    )
     runs = [one.run for one in result.contestants]
     body = paragraph(how, "lead") if result.interleaved else ""
     body += sheet_sections(comparison_sheet(result))

@@ -16,7 +16,7 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import Measured, Study
-from gpuexplorer.core.units import factor, plural, speed_than
+from gpuexplorer.core.units import plural, speed, speed_than
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.results.study import (
     FIGURES,
@@ -276,7 +276,7 @@ def sheet(study: PrecisionStudy) -> Sheet:
                fields={"precision": ""}, media=Medium.WINDOW | Medium.TERMINAL),
         Column("title", "precision", words=True, media=Medium.PAGE),
         Column("time", "time", TIME_TIP, "s", fields=FIGURES),
-        Column("speed", f"speed over {study.reference}" if study.reference else "speed",
+        Column("speed", f"speed beside {study.reference}" if study.reference else "speed",
                "How many times as fast as the reference, from the same turns", fields=RATIO),
         Column("error", "error", "Relative error against float64, of the result as a whole"),
         Column("largest", "largest", "The largest relative error of an element",
@@ -297,14 +297,16 @@ def sheet(study: PrecisionStudy) -> Sheet:
 
 def _row(study: PrecisionStudy, point: PrecisionPoint) -> Row:
     measured, against, error = point.measured, point.against, study.error(point)
-    speed = 1 / against.ratio if against is not None else None
-    words = factor(speed) if speed is not None or point.precision != study.reference else "1"
+    faster = 1 / against.ratio if against is not None else None
+    words = "reference" if point.precision == study.reference and against is None else "–"
+    if against is not None:
+        words = speed(against.ratio)
     wrong = measured is not None and measured.wrong
     cells = {
         "precision": Cell(point.precision, point.precision),
         "title": Cell(point.title, point.title),
         "time": time_cell(measured),
-        "speed": Cell(words if measured is not None else "–", speed, against),
+        "speed": Cell(words if measured is not None else "–", faster, against),
         "ran": Cell((point.ran or "–") + (" ⚠" if point.fallback else ""), point.ran),
         "sums": Cell(point.accumulates_in or "–", point.accumulates_in),
         "fallback": Cell(value=point.fallback),
@@ -409,7 +411,7 @@ def _label(point: PrecisionPoint) -> str:
     """Return what stands beside a point: the precision, and how fast it is beside the reference."""
     facts, brackets = [point.precision], []
     if point.against is not None:
-        facts.append(factor(1 / point.against.ratio))
+        facts.append(speed(point.against.ratio))
     if point.fallback is not None and point.ran not in (None, point.precision):
         brackets.append(f"(ran as {point.ran})")
     if point.measured is not None and point.measured.max_rel_error == 0:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import subprocess
 
-SCREEN = ("-screen", "0", "1600x1000x24", "-nolisten", "tcp")
-
 
 class Display:
     """Runs Xvfb on a number that it chooses itself."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: str = "1600x1000") -> None:
         self._server = subprocess.Popen(
-            ["Xvfb", "-displayfd", "1", *SCREEN],
+            ["Xvfb", "-displayfd", "1", "-screen", "0", f"{size}x24", "-nolisten", "tcp"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         assert self._server.stdout is not None

@@ -91,6 +91,22 @@ class Hand:
             self._tool("keyup", held)
         self._acted(f"{'double click' if double else 'click'} {text}")
 
+    def open_list(self, label: str) -> None:
+        """Open the list that stands beside a label: one action."""
+        x, y, width, _ = self.find(label, ("words",))
+
+        def beside() -> list[int] | None:
+            right = [
+                where
+                for _, _, where in self.look("choice")
+                if where[0] > x + width // 2 and abs(where[1] - y) < where[3]
+            ]
+            return min(right, key=lambda where: where[0], default=None)
+
+        x, y, *_ = self.until(beside, f"the list beside {label!r}")
+        self._tool("mousemove", str(x), str(y), "click", "1")
+        self._acted(f"open {label}")
+
     def press(self, chord: str) -> None:
         """Press a chord such as ctrl+e: one action."""
         self._tool("key", "--clearmodifiers", chord)
