@@ -206,11 +206,11 @@ def test_a_comparison_waits_in_a_pause_that_is_no_part_of_its_time(
     click(window, "addKnobsButton")
     window.session.experiment.set_block((16, 15, 1))
     click(window, "addKnobsButton")
+    began = time.monotonic()
     click(window, "compareStart")
     job, comparing = window.session.jobs.current, view.model.comparing
     assert job is not None and comparing is not None
     comparing.fixed_rounds = 1_000_000  # it goes on until it is stopped
-    began = time.monotonic()
     until(qtbot, lambda: comparing.rounds >= 2)
     click(window, "comparePause")
     wait_measured(qtbot, window)
