@@ -118,7 +118,7 @@ class Panels(QSplitter):
         self.addWidget(self.history)
         self.setStretchFactor(0, 1)
         self.setStretchFactor(1, 0)
-        self.setSizes([606, 120])
+        self.setSizes([586, 140])
         for splitter in (self, self.across):
             splitter.setHandleWidth(1)
 

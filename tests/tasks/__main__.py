@@ -88,9 +88,9 @@ def half_precision(hand: Hand, folder: Path) -> str:
 def two_days(hand: Hand, folder: Path) -> str:
     """Today against yesterday, with a report written."""
     measured(hand)
-    hand.press("Escape")
-    hand.click("yesterday", "row")
-    hand.click("today", "row", held="ctrl")
+    before, after = json.loads((folder.parent / "days.json").read_text(encoding="utf-8"))
+    hand.click(before, "row")
+    hand.click(after, "row", held="ctrl")
     hand.click("Compare stored", "button")
     words = hand.until_words("weaker")
     hand.press("ctrl+r")
@@ -113,21 +113,23 @@ def yesterday(home: Path, environment: dict[str, str]) -> None:
     """Store a run, really measured, under yesterday's date, and one of today."""
     program = [sys.executable, "-m", "gpuexplorer"]
     made = home / "run.json"
-    for note, ago in (("yesterday", timedelta(days=1)), ("today", timedelta(0))):
+    shown = []
+    for form, ago in (("%-d %b", timedelta(days=1)), ("%H:%M:%S", timedelta(0))):
         subprocess.run(
-            [*program, "run", "matmul", "--size", "512", "--seconds", "2", "--json", str(made)],
+            [*program, "run", "matmul", "--size", "512", "--seconds", "2", "--json", str(made),
+             "--no-history"],
             env=environment, check=True, capture_output=True, timeout=120,
         )  # fmt: skip
         document = json.loads(made.read_text(encoding="utf-8"))
         then = datetime.fromisoformat(document["time_utc"]) - ago
         document["time_utc"] = then.isoformat()
-        document["id"] = document["id"][::-1]
-        document["note"] = note
+        shown.append(then.astimezone().strftime(form))
         made.write_text(json.dumps(document), encoding="utf-8")
         subprocess.run(
             [*program, "import", str(made)],
             env=environment, check=True, capture_output=True, timeout=60,
         )  # fmt: skip
+    (home / "days.json").write_text(json.dumps(shown), encoding="utf-8")
 
 
 TASKS = {
