@@ -1,4 +1,4 @@
-"""Five tasks of a user in the real window, with a picture of each step.
+"""Five tasks of a user in the real window, with a picture before each step.
 
     python -m tests.tasks --out FOLDER [--theme light dark] [--task best_block ...]
 
@@ -47,7 +47,9 @@ def measured(hand: Hand) -> None:
 
 
 def written(hand: Hand, folder: Path, ending: str) -> Path:
-    """Wait until a file was written and the window has said so."""
+    """Agree to what the dialog of exports offers, and wait until the file was written."""
+    hand.until_words("Writes ")
+    hand.press("Return")
     hand.until_words("Saved ")
     (path,) = folder.glob(f"*{ending}")
     if path.stat().st_size < 1000:
@@ -65,8 +67,6 @@ def best_block(hand: Hand, folder: Path) -> str:
     hand.click("Start", "button")
     words = hand.until_words("Best ", "best is", limit_s=MEASURED_S)
     hand.press("ctrl+e")
-    hand.until_words("Writes ")
-    hand.press("Return")
     written(hand, folder, ".png")
     return words
 
@@ -94,8 +94,6 @@ def two_days(hand: Hand, folder: Path) -> str:
     hand.click("Compare stored", "button")
     words = hand.until_words("weaker")
     hand.press("ctrl+r")
-    hand.until_words("Writes ")
-    hand.press("Return")
     written(hand, folder, ".html")
     return words
 
@@ -104,8 +102,6 @@ def first_chart(hand: Hand, folder: Path) -> str:
     """From the first start to an exported chart."""
     measured(hand)
     hand.click("Export", "button")
-    hand.until_words("Writes ")
-    hand.press("Return")
     return written(hand, folder, ".png").name
 
 

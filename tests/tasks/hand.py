@@ -1,4 +1,4 @@
-"""The hand on mouse and keyboard: every action is one click, one chord or one typed value."""
+"""The hand on mouse and keyboard: every action is one click or one chord."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Missing(Exception):
 
 @dataclass
 class Hand:
-    """Acts through the X server on what the eyes see, and writes a picture after each action."""
+    """Acts through the X server on what the eyes see, and writes a picture before each action."""
 
     puppet: Puppet
     display: str
@@ -83,13 +83,13 @@ class Hand:
     def click(self, text: str, *kinds: str, double: bool = False, held: str = "") -> None:
         """Click something: one action."""
         x, y, *_ = self.find(text, kinds or ("button", "tab", "item", "row", "choice"))
+        self._acts(f"{'double click' if double else 'click'} {text}")
         self._tool("mousemove", str(x), str(y))
         if held:
             self._tool("keydown", held)
         self._tool("click", *(("--repeat", "2", "--delay", "60") if double else ()), "1")
         if held:
             self._tool("keyup", held)
-        self._acted(f"{'double click' if double else 'click'} {text}")
 
     def open_list(self, label: str) -> None:
         """Open the list that stands beside a label: one action."""
@@ -104,22 +104,13 @@ class Hand:
             return min(right, key=lambda where: where[0], default=None)
 
         x, y, *_ = self.until(beside, f"the list beside {label!r}")
+        self._acts(f"open {label}")
         self._tool("mousemove", str(x), str(y), "click", "1")
-        self._acted(f"open {label}")
 
     def press(self, chord: str) -> None:
         """Press a chord such as ctrl+e: one action."""
+        self._acts(f"press {chord}")
         self._tool("key", "--clearmodifiers", chord)
-        self._acted(f"press {chord}")
-
-    def write(self, text: str, box: str = "") -> None:
-        """Type a value into a box, or into what has the keys, and Enter: one action."""
-        if box:
-            x, y, *_ = self.find(box, ("box",))
-            self._tool("mousemove", str(x), str(y), "click", "--repeat", "3", "1")
-        self._tool("type", "--delay", "8", text)
-        self._tool("key", "Return")
-        self._acted(f"type {text}" + (f" into {box}" if box else ""))
 
     def picture(self, name: str) -> Path:
         """Write what the screen shows."""
@@ -134,10 +125,9 @@ class Hand:
         )
         return path
 
-    def _acted(self, what: str) -> None:
+    def _acts(self, what: str) -> None:
+        """Note an action, with a picture of what is seen before it."""
         self.actions.append(what)
-        self.look()  # the window has handled the event
-        time.sleep(0.3)  # a picture shows what came of it; nothing depends on it
         self.picture(what)
 
     def _environment(self) -> Mapping[str, str]:
