@@ -9,7 +9,7 @@ from gpuexplorer.charts.words import known_words
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.studies import Measured, Speedup
-from gpuexplorer.core.units import factor, speed, speed_interval
+from gpuexplorer.core.units import speed, speed_interval
 
 
 def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
@@ -48,13 +48,12 @@ def error_words(error: float | None) -> str:
 
 
 def speedup_words(found: Speedup | None) -> str:
-    """Return a speed-up with its interval, such as ``5.10× (4.92–5.31)``."""
-    if found is None:
+    """Return a speed-up with its interval, such as ``5.10× faster (4.92–5.31)``."""
+    if found is None or not found.factor:
         return "–"
-    if found.ci95_low is None or found.ci95_high is None:
-        return factor(found.factor)
-    low, high = factor(found.ci95_low).rstrip("×"), factor(found.ci95_high).rstrip("×")
-    return f"{factor(found.factor)} ({low}–{high})"
+    if not found.ci95_low or not found.ci95_high:
+        return speed(1 / found.factor)
+    return speed(1 / found.factor, 1 / found.ci95_high, 1 / found.ci95_low)
 
 
 def size_words(size: float) -> str:

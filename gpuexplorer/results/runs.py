@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from gpuexplorer.charts.words import config_parts, median_words
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Row, Sheet
-from gpuexplorer.core.units import count, quantity
+from gpuexplorer.core.units import count, quantity, speed
 from gpuexplorer.exchange.table import Label
 
 FIGURES = (
     Column("median", "median", "Median time of one launch, with half its 95 % interval", "s"),
-    Column("ratio", "× the fastest", "Its median over that of the fastest"),
+    Column("ratio", "beside the fastest", "How fast it is beside the fastest, by the medians"),
     Column("throughput", "throughput", "Useful operations over the median", "FLOP/s"),
     Column("bandwidth", "needed traffic", "Bytes needed (compulsory) over the median", "B/s"),
     Column("samples", "samples", "Launches that were timed"),
@@ -63,14 +63,15 @@ def _row(
     device: str,
     notes: Mapping[str, str],
 ) -> Row:
-    timing, speed = run.timing, run.throughput
+    timing, rate = run.timing, run.throughput
     ratio = timing.median_s / best_s if best_s > 0 else None
+    beside = "fastest" if ratio == 1.0 else speed(ratio)
     cells = {name: Cell(words.removeprefix("block ")) for name, words in parts.items()}
     cells |= {
         "median": Cell(median_words(run), timing.median_s),
-        "ratio": Cell(f"{ratio:.3f}" if ratio is not None else "", ratio),
-        "throughput": Cell(quantity(speed.flop_per_s, "FLOP/s"), speed.flop_per_s),
-        "bandwidth": Cell(quantity(speed.bandwidth_B_per_s, "B/s"), speed.bandwidth_B_per_s),
+        "ratio": Cell("–" if timing.suspect else beside, ratio),
+        "throughput": Cell(quantity(rate.flop_per_s, "FLOP/s"), rate.flop_per_s),
+        "bandwidth": Cell(quantity(rate.bandwidth_B_per_s, "B/s"), rate.bandwidth_B_per_s),
         "samples": Cell(count(timing.samples), timing.samples),
         "result": Cell(_standing(run)),
         "note": Cell(notes.get(run.id, "")),

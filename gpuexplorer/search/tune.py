@@ -28,7 +28,7 @@ from gpuexplorer.core.tuning import (
     StoppedBy,
     Tuning,
 )
-from gpuexplorer.core.units import ratio as ratio_words
+from gpuexplorer.core.units import speed_than
 from gpuexplorer.engine.interleave import STOPPED_BY, Measures
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.handover import Handover
@@ -244,8 +244,8 @@ class Tuner:
             if taken.suspect is not None:
                 reason = f"suspect: {taken.suspect}"
             elif taken.gave_up:
-                times = ratio_words(median_s / (best_s or median_s), "", 3)
-                reason = f"given up: it took {times.strip()} times as long as the best"
+                beside = speed_than(median_s / (best_s or median_s), "the best")
+                reason = f"given up: {beside}"
             self._note(
                 config,
                 outcome,

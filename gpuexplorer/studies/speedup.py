@@ -178,8 +178,10 @@ def sheet(study: SpeedupStudy) -> Sheet:
                "The same with allocating, copying there and back, and freeing", "s"),
         *(file_only(name) for name in ("size", "device", "transfers")),
         Column("figures", fields=FIGURES, media=Medium(0)),
-        Column("speedup", "speed-up", "First over second, without transfers", fields=SPEEDUP),
-        Column("speedup_with", "with transfers", "First over second, with transfers"),
+        Column("speedup", "speed-up", "How fast the second is beside the first, without transfers",
+               fields=SPEEDUP),
+        Column("speedup_with", "with transfers",
+               "How fast the second is beside the first, with transfers"),
         REMARKS, file_only("skipped"),
     )  # fmt: skip
     titles = {part: f"{second.label} {how}" for part, _, how, _ in WAYS} | {"first": first.label}

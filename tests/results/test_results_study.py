@@ -79,8 +79,8 @@ def test_switches_stand_by_what_they_were_measured_beside() -> None:
 
 def test_a_size_has_both_times_and_both_speed_ups() -> None:
     found = shown(speedup_study())
-    assert found[0]["N"] == "64" and found[0]["speedup"] == "0.100× (0.0900–0.110)"
-    assert found[0]["speedup_with"] == "0.0333×"
+    assert found[0]["N"] == "64" and found[0]["speedup"] == "10.0× slower (9.09–11.1)"
+    assert found[0]["speedup_with"] == "30.0× slower"
     assert found[3]["remarks"] == "not measured yet"
     assert len(shown(speedup_study())) == 4
 

@@ -87,9 +87,7 @@ def test_clear_losers_get_few_samples_and_contenders_all() -> None:
         else:
             assert evaluation.outcome == "pruned"
             assert evaluation.samples <= 3
-            assert (
-                evaluation.reason is not None and "times as long as the best" in evaluation.reason
-            )
+            assert evaluation.reason is not None and "× slower than the best" in evaluation.reason
     assert found.count("pruned") > 0.6 * len(SPACE.legal)
 
 

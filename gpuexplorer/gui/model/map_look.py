@@ -166,7 +166,7 @@ class Look:
             return "The fullest blocks are the fastest here: occupancy and time agree."
         parts = []
         if slow:
-            parts.append(f"{slow} full yet at least {SLOW:g} times as slow as the best ▼")
+            parts.append(f"{slow} full yet at least {SLOW:g}× slower than the best ▼")
         if fast:
             parts.append(f"{fast} as fast as the best though not full ▲")
         return f"Occupancy and time disagree: {', '.join(parts)}."
