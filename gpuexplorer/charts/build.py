@@ -73,7 +73,7 @@ def trace_series(result: RunResult, name: str, role: Role, colour: int) -> tuple
     samples_s = np.asarray(result.samples_s, dtype=np.float64)
     x, found, stretch = columns(sample_times(result), samples_s)
     least, low, median, high, most = found
-    after = pauses(x, median if stretch == 1 else np.zeros(len(x))) + 1
+    after = pauses(x, median if stretch == 1 else 0.0) + 1
     x = np.insert(x, after, np.nan)
     drawn: list[Series] = []
     if stretch > 1:

@@ -15,7 +15,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.plots.timing import TimingPlot
-from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.gui.theme import blend, make_theme, theme
 from tests.gui.driver import until
 
 SECONDS = 10.0
@@ -74,27 +74,52 @@ def test_few_launches_are_a_line_and_many_are_columns_with_their_median(
     plot: TimingPlot, live: Live
 ) -> None:
     measure(live, plot, np.full(100, 1e-3))
-    assert len(plot._trace.columns[0].opts["x0"]) == 0
-    assert int(np.isfinite(plot._trace.line.getData()[1]).sum()) == 100
+    assert plot._trace.columns == []
+    assert [len(y) for _, y in plot._trace.lines] == [100]
     noisy = np.random.default_rng(1).uniform(1e-3, 2e-3, 200_000)
     noisy[::100] = 50e-3
     measure(live, plot, noisy, SECONDS)
-    all_of, middle = (columns.opts for columns in plot._trace.columns)
-    assert 150 < len(all_of["x0"]) < 4 * plot.width()
-    assert all_of["y1"].max() == 50e-3
-    assert np.median(middle["y1"]) < 2e-3, "a rare launch is no part of the middle nine tenths"
-    medians = plot._trace.line.getData()[1]
-    assert np.nanmax(np.abs(medians[np.isfinite(medians)][1:] - 1.5e-3)) < 0.5e-3
+    [columns] = plot._trace.columns
+    assert 150 < len(columns.begins) < 4 * plot.width()
+    assert columns.most.max() == 50e-3
+    assert columns.middle is not None
+    assert np.median(columns.middle[1]) < 2e-3, "a rare launch is no part of the middle nine tenths"
+    [(_, medians)] = [line for line in plot._trace.lines if len(line[0]) > 1]
+    assert np.max(np.abs(medians[1:] - 1.5e-3)) < 0.5e-3
+
+
+def test_columns_are_pale_to_their_ends_and_dark_in_their_middle(
+    plot: TimingPlot, live: Live
+) -> None:
+    durations = np.random.default_rng(1).uniform(1e-3, 2e-3, 50_000)
+    durations[::50] = 3e-3
+    measure(live, plot, durations)
+    measure(live, plot, durations, 3 * SECONDS)
+    shown(plot, 0.0, 50.0)
+    plot.plot.set_y(0.0, 4e-3)
+    image = plot.plot.grab().toImage()
+
+    def colour(time_s: float, value_s: float) -> str:
+        at = plot.plot.mapFromScene(plot.plot.box.mapViewToScene(QPointF(time_s, value_s)))
+        return str(image.pixelColor(at).name())
+
+    chart = theme().chart
+    main, ground = chart.palette[0], chart.panel
+    pale, dark = blend(main, ground, 0.2), blend(main, ground, 0.55)
+    for time_s in (3.0, 5.0, 33.0, 35.0):
+        found = [colour(time_s, value_s) for value_s in (3.6e-3, 2.7e-3, 1.8e-3, 1.2e-3, 0.6e-3)]
+        assert found == [c.lower() for c in (ground, pale, dark, dark, ground)]
+        middle = [colour(time_s, v) for v in np.linspace(1.3e-3, 1.7e-3, 100)]
+        assert main.lower() in middle, "the line of the medians lies on the column"
+    assert colour(20.0, 1.8e-3) == ground.lower(), "a pause is empty"
 
 
 def test_a_pause_is_a_gap(plot: TimingPlot, live: Live) -> None:
     measure(live, plot, np.full(100, 1e-3))
     measure(live, plot, np.full(100, 1e-3), 3 * SECONDS)
     shown(plot, 0.0, 50.0)
-    x, y = plot._trace.line.getData()
-    (gaps,) = np.nonzero(~np.isfinite(y[:-1]))
-    assert len(gaps) == 1
-    assert x[gaps[0] - 1] < SECONDS < 3 * SECONDS <= x[gaps[0] + 1]
+    (before, _), (after, _) = plot._trace.lines
+    assert before[-1] < SECONDS < 3 * SECONDS <= after[0]
 
 
 def test_the_distribution_is_that_of_what_is_shown(plot: TimingPlot, live: Live) -> None:

@@ -32,20 +32,22 @@ def figures(samples: Floats) -> Floats:
         lower, higher = np.minimum(c, d), np.maximum(c, d)
         least, most = np.minimum(low, lower), np.maximum(high, higher)
         median = (np.maximum(low, lower) + np.minimum(high, higher)) / 2
-        return np.stack([least, least, median, most, most])
-    ranks = [0, round(0.05 * last), last // 2, last - last // 2, round(0.95 * last), last]
+        return np.array((least, least, median, most, most))
+    ranks = [0, round(0.05 * last), last // 2, round(0.95 * last), last]
     if last < SORTED:
         ordered = np.sort(samples, axis=1)
     else:
-        ordered = np.partition(samples, sorted(set(ranks)), axis=1)
-    least, low, before, after, high, most = ordered[:, ranks].T
-    return np.stack([least, low, (before + after) / 2, high, most])
+        ordered = np.partition(samples, sorted({*ranks, last - last // 2}), axis=1)
+    found = ordered.T[ranks]
+    found[2] = (found[2] + ordered[:, last - last // 2]) / 2
+    return found
 
 
-def pauses(begins_s: Floats, lasted_s: Floats) -> npt.NDArray[np.intp]:
+def pauses(begins_s: Floats, lasted_s: Floats | float = 0.0) -> npt.NDArray[np.intp]:
     """Return the points after which nothing was measured for a while."""
-    steps = np.diff(begins_s)
-    if not len(steps):
-        return np.empty(0, np.intp)
-    usual_s = float(np.median(steps))
-    return np.flatnonzero(steps - lasted_s[:-1] > max(PAUSE_S, PAUSE_STEPS * usual_s))
+    steps = begins_s[1:] - begins_s[:-1]
+    idle = steps - (lasted_s if isinstance(lasted_s, float) else lasted_s[:-1])
+    found = np.flatnonzero(idle > PAUSE_S)
+    if len(found):
+        found = found[idle[found] > PAUSE_STEPS * float(np.median(steps))]
+    return found

@@ -51,8 +51,7 @@ class Drawing:
 
     def pauses(self) -> npt.NDArray[np.intp]:
         """Return the points, or pairs, after which nothing was measured for a while."""
-        begins = self.x if self.stretch == 1 else self.x[::2]
-        return pauses(begins, self.y if self.stretch == 1 else np.zeros(len(begins)))
+        return pauses(self.x, self.y) if self.stretch == 1 else pauses(self.x[::2])
 
     def at(self, time_s: float) -> tuple[float, float, float, float] | None:
         """Return the point or pair begun last before a time: begin, least, median, greatest.
@@ -78,61 +77,75 @@ class Drawing:
     def ends(self) -> Floats:
         """Return where each pair's samples end: at the next one, or before a pause."""
         begins = self.x[::2]
-        steps = np.diff(begins)
-        usual_s = float(np.median(steps)) if len(steps) else 0.0
-        lengths = np.append(steps, usual_s)
-        lengths[self.pauses()] = usual_s
-        ends: Floats = begins + lengths
+        steps = begins[1:] - begins[:-1]
+        usual_s = float(np.sort(steps)[len(steps) // 2]) if len(steps) else 0.0
+        ends = np.empty(len(begins))
+        ends[:-1], ends[-1:] = begins[1:], begins[-1:] + usual_s
+        after = self.pauses()
+        ends[after] = begins[after] + usual_s
         return ends
 
 
-def _pages(length: int) -> Floats:
+def _pages(rows: int, length: int) -> Floats:
     """Return an array that nothing was written to yet."""
-    if length * 8 < OWN_PAGES_B:
-        return np.empty(length)
+    count = rows * length
+    if count * 8 < OWN_PAGES_B:
+        return np.empty((rows, length))
     if sys.platform == "win32":
-        return np.frombuffer(mmap.mmap(-1, length * 8))
+        return np.frombuffer(mmap.mmap(-1, count * 8)).reshape(rows, length)
     private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    return np.frombuffer(mmap.mmap(-1, length * 8, flags=private))
+    return np.frombuffer(mmap.mmap(-1, count * 8, flags=private)).reshape(rows, length)
 
 
-class Growing:
-    """An array that grows at its end and is cut at its beginning.
+class GrowingRows:
+    """Rows of one length that grow at their end and are cut at their beginning.
 
-    Its memory is asked for at once and taken page by page as it fills: growing by copying would
+    Their memory is asked for at once and taken page by page as it fills: growing by copying would
     make single additions slow. It is the system's own, given back as a whole: where the allocator
     keeps freed memory, small objects come to lie in it, and the next trace finds no room there.
     """
 
-    def __init__(self, capacity: int) -> None:
-        self._data: Floats = _pages(capacity)
+    def __init__(self, rows: int, capacity: int) -> None:
+        self._data: Floats = _pages(rows, capacity)
         self._length = 0
 
     def __len__(self) -> int:
+        """Return how many values a row has."""
         return self._length
+
+    @property
+    def rows(self) -> Floats:
+        """The values; later additions and cuts may change what it shows."""
+        return self._data[:, : self._length]
+
+    def extend(self, values: Floats) -> None:
+        """Add values, shape (rows, values) or those of the only row."""
+        needed = self._length + values.shape[-1]
+        if needed > self._data.shape[1]:
+            grown = _pages(len(self._data), max(needed, 2 * self._data.shape[1]))
+            grown[:, : self._length] = self.rows
+            self._data = grown
+        self._data[:, self._length : needed] = values
+        self._length = needed
+
+    def cut(self, count: int) -> None:
+        """Remove the first ``count`` values of each row."""
+        rest = self._length - count
+        for row in self._data:  # in place: no fresh memory to fault in
+            row[:rest] = row[count : self._length]
+        self._length = rest
+
+
+class Growing(GrowingRows):
+    """An array that grows at its end and is cut at its beginning."""
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__(1, capacity)
 
     @property
     def view(self) -> Floats:
         """The values; later additions and cuts may change what it shows."""
-        return self._data[: self._length]
-
-    def extend(self, values: Floats) -> None:
-        """Add values."""
-        needed = self._length + len(values)
-        if needed > len(self._data):
-            grown = _pages(max(needed, 2 * len(self._data)))
-            grown[: self._length] = self._data[: self._length]
-            self._data = grown
-        self._data[self._length : needed] = values
-        self._length = needed
-
-    def cut(self, count: int) -> None:
-        """Remove the first ``count`` values."""
-        rest = self._length - count
-        self._data[:rest] = self._data[
-            count : self._length
-        ]  # in place: no fresh memory to fault in
-        self._length = rest
+        return self._data[0, : self._length]
 
 
 class Trace:
@@ -145,9 +158,7 @@ class Trace:
         room = capacity + SLACK
         self._t = Growing(room)
         self._y = Growing(room)
-        self._levels = [
-            [Growing(room // FACTOR ** (k + 1) + 1) for _ in range(FIGURES)] for k in range(LEVELS)
-        ]
+        self._levels = [GrowingRows(FIGURES, room // FACTOR ** (k + 1) + 1) for k in range(LEVELS)]
         self._older: Floats = np.empty((1 + FIGURES, 0))
         """Rows (time, least, 5th percentile, median, 95th percentile, greatest)."""
         self.total = 0
@@ -182,11 +193,9 @@ class Trace:
         raw = self._y.view
         for level, kept in enumerate(self._levels):
             stretch = FACTOR ** (level + 1)
-            done, ready = len(kept[0]), len(raw) // stretch
+            done, ready = len(kept), len(raw) // stretch
             if ready > done:
-                found = figures(raw[done * stretch : ready * stretch].reshape(-1, stretch))
-                for one, values in zip(kept, found, strict=True):
-                    one.extend(values)
+                kept.extend(figures(raw[done * stretch : ready * stretch].reshape(-1, stretch)))
         if len(self._t) > self._capacity:
             self._fold(len(self._t) - self._capacity // 2)
 
@@ -194,15 +203,14 @@ class Trace:
         """Keep only the coarsest summaries of the oldest ``count`` samples, rounded up."""
         bins = -(-count // COARSEST)
         begins = self._t.view[: bins * COARSEST : COARSEST]
-        gone = np.stack([begins, *(one.view[:bins] for one in self._levels[-1])])
+        gone = np.vstack([begins, self._levels[-1].rows[:, :bins]])
         self._older = np.concatenate([self._older, gone], axis=1)
         while self._older.shape[1] > MAX_OLDER:
             self._older = _grouped(self._older, 2)
         self._t.cut(bins * COARSEST)
         self._y.cut(bins * COARSEST)
         for level, kept in enumerate(self._levels):
-            for one in kept:
-                one.cut(bins * COARSEST // FACTOR ** (level + 1))
+            kept.cut(bins * COARSEST // FACTOR ** (level + 1))
 
     def within(self, from_s: float, to_s: float, most: int) -> Floats:
         """Return the durations of the latest ``most`` raw launches begun in ``from_s..to_s``."""
@@ -233,10 +241,9 @@ class Trace:
             drawing = Drawing(t[first:last].copy(), y[first:last].copy(), 1)
         else:
             stretch = FACTOR ** (level + 1)
-            kept = [one.view for one in self._levels[level]]
-            a, b = first // stretch, min(last // stretch, len(kept[0]))
-            begins = t[a * stretch : b * stretch : stretch]
-            found = np.stack([one[a:b] for one in kept])
+            kept = self._levels[level].rows
+            a, b = first // stretch, min(last // stretch, kept.shape[1])
+            begins, found = t[a * stretch : b * stretch : stretch], kept[:, a:b]
             if last > b * stretch:
                 begins = np.append(begins, t[b * stretch])
                 found = np.append(found, figures(y[np.newaxis, b * stretch : last]), axis=1)

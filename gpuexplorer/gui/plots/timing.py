@@ -279,7 +279,7 @@ class TimingPlot(QWidget):
         drawing = run.trace.draw(low, high, max(200, self._trace_width) // 2)
         self._drawing = drawing
         self._trace.draw([drawing])
-        fill = self._trace.columns[1].opts["brush"] if drawing.stretch > 1 else None
+        fill = self._trace.fill if drawing.stretch > 1 else None
         self._legend["trace"].set_look(self._trace.pen, fill)
         self.outliers.draw(drawing, run.summary.outlier_above_s if run.summary else None)
 

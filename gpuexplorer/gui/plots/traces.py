@@ -2,47 +2,68 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple, cast
 
 import numpy as np
+import numpy.typing as npt
 import pyqtgraph as pg
-from PySide6.QtGui import QBrush, QColor, QPen
+from pyqtgraph.functions import create_qpolygonf, ndarray_from_qpolygonf
+from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QTransform
+from shiboken6 import Shiboken
 
 from gpuexplorer.gui.model.trace import Drawing, Floats
 from gpuexplorer.gui.plots.base import Plot, line_pen
 
-NONE, GAP = np.empty(0), np.array([np.nan])
-Sides = tuple[Floats, Floats, Floats, Floats]
-"""Of columns: where they begin and end, and their lower and upper values."""
+FAR_PX = 1e6
+"""What lies further out is drawn here: nobody sees it, and the painter reckons in small numbers."""
+Line = tuple[Floats, Floats]
+Pixels = npt.NDArray[np.int32]
 
 
-class Traces:
+class Columns(NamedTuple):
+    """Columns side by side: where each begins and ends, and what it reaches over."""
+
+    begins: Floats
+    ends: Floats
+    least: Floats
+    most: Floats
+    middle: tuple[Floats, Floats] | None
+    """Between these lie the middle nine tenths; None where they were not kept."""
+
+
+class Traces(pg.GraphicsObject):  # type: ignore[misc]
     """Drawings of one look on a plot; a pause in them, and from one to the next, stays empty.
 
     Where a point is a launch, a line joins them. Where a pair of points stands for many, a column
     reaches from the least to the greatest, a darker one over the middle nine tenths, and a line
     follows the medians: a line from extreme to extreme would show swings that no launch made.
+
+    All of it is one item that paints in whole pixels, as it is drawn anew with every frame.
     """
 
     def __init__(self, plot: Plot, z: float) -> None:
+        super().__init__()
         self._plot = plot
-        self.columns = [pg.BarGraphItem(x0=[], x1=[], y0=[], y1=[]) for _ in range(2)]
-        self.line = pg.PlotCurveItem(connect="finite")
-        for height, item in enumerate((*self.columns, self.line)):
-            item.setZValue(z + height)
-            plot.addItem(item, ignoreBounds=True)
+        self.lines: list[Line] = []
+        """What is joined, in the plot's coordinates."""
+        self.columns: list[Columns] = []
+        """In the plot's coordinates, as of each drawing."""
+        self._bounds = QRectF()
+        self.pen, self.fill = QPen(), QBrush()
+        """Of the line, and of the darker columns; a legend has them too."""
+        self._pale = QBrush()
+        self.setZValue(z)
+        self.hide()
+        plot.addItem(self, ignoreBounds=True)
 
     def set_look(self, line: str, middle: str, extremes: str) -> None:
         """Take the colours of the line, and of the two columns."""
-        self.line.setPen(line_pen(line))
-        for columns, colour in zip(self.columns, (extremes, middle), strict=True):
-            columns.setOpts(pen=line_pen(colour), brush=QBrush(QColor(colour)))
-
-    @property
-    def pen(self) -> QPen:
-        """The line's pen, for a legend."""
-        pen: QPen = self.line.opts["pen"]
-        return pen
+        self.pen = line_pen(line)
+        self.fill, self._pale = QBrush(QColor(middle)), QBrush(QColor(extremes))
+        self.update()
 
     def clear(self) -> None:
         """Draw nothing."""
@@ -50,25 +71,94 @@ class Traces:
 
     def draw(self, drawings: Sequence[Drawing], after_s: float = 0.0) -> None:
         """Draw these, one after the other in time, ``after_s`` later than they say."""
-        lines: list[tuple[Floats, Floats]] = [(NONE, NONE)]
-        outer: list[Sides] = [(NONE,) * 4]
-        inner: list[Sides] = [(NONE,) * 4]
+        scaled = self._plot.scaled
+        self.lines, self.columns, bounds = [], [], QRectF()
         for one in drawings:
-            x, y = one.x, one.y
+            if not len(one.x):
+                continue
+            x, y = one.x + after_s, scaled(one.y)
+            end_s = x[-1]
             if one.stretch > 1:
-                begins, ends = one.x[::2], one.ends()
-                outer.append((begins, ends, one.y[::2], one.y[1::2]))
-                if one.inner.size:
-                    inner.append((begins, ends, one.inner[0], one.inner[2]))
-                x, y = (begins + ends) / 2, one.inner[1] if one.inner.size else NONE
-            if len(y):
-                after = one.pauses() + 1
-                lines.append((np.insert(x, after, np.nan), np.insert(y, after, np.nan)))
-                lines.append((GAP, GAP))
-        along, up = (np.concatenate(part) for part in zip(*lines, strict=True))
-        self.line.setData(along + after_s, self._plot.scaled(up))
-        for columns, sides in zip(self.columns, (outer, inner), strict=True):
-            x0, x1, low, high = (np.concatenate(part) for part in zip(*sides, strict=True))
-            if len(x0) or len(columns.opts["x0"]):
-                low, high = self._plot.scaled(low), self._plot.scaled(high)
-                columns.setOpts(x0=x0 + after_s, x1=x1 + after_s, y0=low, y1=high)
+                inner = scaled(one.inner) if one.inner.size else None
+                begins, ends = x[::2], one.ends() + after_s
+                middle = (inner[0], inner[2]) if inner is not None else None
+                self.columns.append(Columns(begins, ends, y[::2], y[1::2], middle))
+                x, end_s = (begins + ends) / 2, ends[-1]
+            bounds |= _around(x[0], end_s, y)
+            if one.stretch == 1:
+                self._join(x, y, one.pauses() + 1)
+            elif inner is not None:
+                self._join(x, inner[1], one.pauses() + 1)
+        self.prepareGeometryChange()
+        self._bounds = bounds
+        self.setVisible(bool(self.lines or self.columns))
+        self.update()
+
+    def _join(self, x: Floats, y: Floats, after: npt.NDArray[np.intp]) -> None:
+        """Join points, but not those before ``after`` with those from there on."""
+        parts = zip(np.split(x, after), np.split(y, after), strict=True) if len(after) else [(x, y)]
+        self.lines += parts
+
+    def boundingRect(self) -> QRectF:
+        """Return what is covered."""
+        return self._bounds
+
+    def paint(self, painter: QPainter, *args: object) -> None:
+        """Draw columns and lines."""
+        to_px = painter.transform()
+        painter.save()
+        painter.resetTransform()
+        painter.setPen(Qt.PenStyle.NoPen)
+        for columns in self.columns:
+            pale, dark = _whole_pixels(columns, to_px)
+            for brush, pixels in ((self._pale, pale), (self.fill, dark)):
+                if len(pixels):
+                    painter.setBrush(brush)
+                    first = cast(QRect, Shiboken.wrapInstance(pixels.ctypes.data, QRect))
+                    painter.drawRects(first, len(pixels))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(self.pen)
+        for x, y in self.lines:
+            line = create_qpolygonf(len(x))
+            points = ndarray_from_qpolygonf(line)
+            points[:, 0], points[:, 1] = _across(x, to_px), _down(y, to_px)
+            painter.drawPolyline(line)
+        painter.restore()
+
+
+def _around(begin_s: float, end_s: float, heights: Floats) -> QRectF:
+    """Return what contains points; on a logarithmic axis nothing lies at 0, and there is no end."""
+    low, high = float(heights.min()), float(heights.max())
+    if not math.isfinite(high - low):
+        heights = heights[np.isfinite(heights)]
+        low, high = (float(heights.min()), float(heights.max())) if len(heights) else (0.0, 0.0)
+    return QRectF(begin_s, low, end_s - begin_s, high - low)
+
+
+def _across(x: Floats, to_px: QTransform) -> Floats:
+    return np.clip(x * to_px.m11() + to_px.dx(), -FAR_PX, FAR_PX)
+
+
+def _down(y: Floats, to_px: QTransform) -> Floats:
+    return np.clip(y * to_px.m22() + to_px.dy(), -FAR_PX, FAR_PX)
+
+
+def _whole(px: Floats) -> Pixels:
+    return np.floor(px).astype(np.int32)
+
+
+def _whole_pixels(columns: Columns, to_px: QTransform) -> tuple[Pixels, Pixels]:
+    """Return what is pale and what is dark: rows (left, top, right, bottom), as ``QRect`` has them.
+
+    A column ends where the next one begins, and no part covers another: painting is what takes
+    time. Each column is one pixel large at the least.
+    """
+    left, end = _whole(_across(columns.begins, to_px)), _whole(_across(columns.ends, to_px))
+    right = np.maximum(end - 1, left)
+    top, bottom = _whole(_down(columns.most, to_px)), _whole(_down(columns.least, to_px))
+    if columns.middle is None:
+        return np.column_stack((left, top, right, bottom)), np.empty((0, 4), np.int32)
+    low, high = (_whole(_down(y, to_px)) for y in columns.middle)
+    above = np.column_stack((left, top, right, high - 1))[top < high]
+    below = np.column_stack((left, low + 1, right, bottom))[bottom > low]
+    return np.concatenate([above, below]), np.column_stack((left, high, right, low))
