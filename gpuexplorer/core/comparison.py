@@ -156,14 +156,6 @@ def verdict_of(ratio: float, low: float, high: float, tolerance: float = TOLERAN
     return "can't tell"
 
 
-def turns_interval(turns_s: Floats) -> tuple[float, float] | None:
-    """Return the 95 % interval of the median of one's turns; None below ``FEWEST_PAIRS``.
-
-    Unlike launches in a row, turns lie apart in time and count as independent.
-    """
-    return _median_interval(turns_s)[1:] if len(turns_s) >= FEWEST_PAIRS else None
-
-
 def _median_interval(values: Floats) -> tuple[float, float, float]:
     """Return the median of independent ``values`` and its 95 % interval."""
     ordered = np.sort(values)

@@ -229,6 +229,18 @@ class RunRecord:
             last_level_cache_B=prepared.device.last_level_cache_B,
         )
 
+    def summary(self) -> Summary:
+        """Return the figures that its document has; ValueError when it has no samples."""
+        return self._examined(Batches(self._batches, self._readings))
+
+    def _examined(self, batches: Batches) -> Summary:
+        prepared = self.prepared
+        return examine(
+            batches.samples_s,
+            resolution_s=prepared.resolution_s,
+            throttled=batches.throttled(prepared.device.nominal_clock_Hz),
+        )
+
     def result(self) -> RunResult:
         """Return the run's document; ValueError when it has no samples."""
         return msgspec.structs.replace(self.figures(), samples_s=as_list(self.samples_s()))
@@ -241,11 +253,7 @@ class RunRecord:
         prepared = self.prepared
         batches = Batches(self._batches, self._readings)
         highest_Hz = prepared.device.nominal_clock_Hz
-        summary = examine(
-            batches.samples_s,
-            resolution_s=prepared.resolution_s,
-            throttled=batches.throttled(highest_Hz),
-        )
+        summary = self._examined(batches)
         remark = limit_remark(batches.readings, batches.clock_Hz(), highest_Hz)
         telemetry, dram = self.state()
         counted = self.counters.traffic() if self.counters is not None else []

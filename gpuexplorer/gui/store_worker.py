@@ -53,6 +53,10 @@ STEADY_TRIES = 3
 """Times that pages are read again because the store changed in between."""
 
 
+IN_PART = -1
+"""The state of rows that the open store is to complete; none of its own is it."""
+
+
 @dataclass(frozen=True)
 class Trouble:
     """Why the store cannot be used, and how many runs that ended wait for it."""
@@ -239,10 +243,10 @@ class StoreWorker(Task):
         self._peek_is_due = False
         found = newest(PAGE)
         if found is not None:
+            whole = all(row.folded is None for row in found.rows)
+            state = found.state if whole else IN_PART
             self.answered.emit(
-                Answer(
-                    View(), found.state, found.total, {0: found.rows}, frozenset(), {}, found.runs
-                )
+                Answer(View(), state, found.total, {0: found.rows}, frozenset(), {}, found.runs)
             )
 
     def _keep_open(self) -> None:

@@ -31,7 +31,8 @@ UPDATES_PER_S = 60
 CALM_UPDATES_PER_S = 30
 """While a run just goes on; what is new about one is told as fast as ``UPDATES_PER_S`` allows."""
 IDLE_POLL_S = 0.5
-FEWEST_SUMMARY_GAP_S = 0.1
+FEWEST_SUMMARY_GAP_S, MOST_SUMMARY_GAP_S = 0.1, 2.0
+"""A first summary may take long on a busy machine; the next does not wait for that."""
 SUMMARY_SHARE = 0.05
 """Share of this thread's time that live figures may take."""
 RECENT_READINGS = 16
@@ -323,10 +324,11 @@ class EngineWorker(Task):
         """Bring the figures of the current run up to date, and tell."""
         if not self._summary_stale:
             return
-        began = time.monotonic()
+        began = time.thread_time()
         self._tell(self._ticket, self._tally.summary())
-        now = time.monotonic()
-        self._summary_due = now + max(FEWEST_SUMMARY_GAP_S, (now - began) / SUMMARY_SHARE)
+        gap_s = (time.thread_time() - began) / SUMMARY_SHARE
+        gap_s = min(max(FEWEST_SUMMARY_GAP_S, gap_s), MOST_SUMMARY_GAP_S)
+        self._summary_due = time.monotonic() + gap_s
         self._summary_stale = False
 
     def _gap_s(self) -> float:

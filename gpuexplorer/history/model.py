@@ -57,6 +57,10 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the deleted runs are meant, in place of all others."""
 
 
+BEST_RUN = "best_run"
+"""What a group's document calls the id of the run that was found best, where it says one."""
+
+
 class Folded(msgspec.Struct, frozen=True, kw_only=True):
     """What makes a row that of a whole group."""
 

@@ -9,19 +9,18 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from gpuexplorer.core.comparison import Comparison, turns_interval
+from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.fields import Amount, Count, Seconds
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.statistics import summarize
+from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.block_grid import Grid, heats
@@ -55,13 +54,13 @@ class MapCell:
     reason: str = ""
     """Why there is no time, or why it is not believed."""
     time_s: Seconds | None = None
-    """The median of its launches; of a finalist that of its turns."""
+    """The median of its launches, as its run has it."""
     ci95_low_s: Seconds | None = None
-    """Ends of the median's 95 % interval; None for too few launches, or turns."""
+    """Ends of the median's 95 % interval; None for too few launches."""
     ci95_high_s: Seconds | None = None
     samples: Count = 0
     turns: Count = 0
-    """Turns that the time is the median of; 0 for one that took none."""
+    """Turns that it took beside the best; 0 for one that took none."""
     flops: Amount = 0.0
     compulsory_B: Amount = 0.0
     out: bool = False
@@ -86,25 +85,23 @@ class _Entry:
     """One cell while it is measured."""
 
     point: Point
-    records: list[RunRecord] = field(default_factory=list)
-    """Its run, and those that were handed over before (see ``take_records``)."""
-    open: bool = False
-    """Whether the last of them takes in further looks."""
+    record: RunRecord | None = None
+    """Its run."""
+    own: bool = False
+    """Whether further looks go on with it; one that another map measured stays as it is."""
     skipped: str = ""
     state: State = "waiting"
+    summary: Summary | None = None
+    """The figures of its run, as the history and files have them."""
 
     def add(self, record: RunRecord) -> None:
         """Take in a look."""
-        if self.open:
-            self.records[-1].extend(record)
+        if self.record is not None and self.own:
+            self.record.extend(record)
         else:
-            self.records.append(record)
-            self.open = True
-        self.records[-1].end(STOPPED_BY)
-
-    def samples_s(self) -> npt.NDArray[np.float64]:
-        """Return the durations of all its launches."""
-        return np.concatenate([record.samples_s() for record in self.records])
+            self.record, self.own = record, True
+        self.record.end(STOPPED_BY)
+        self.summary = self.record.summary()
 
 
 @dataclass(frozen=True)
@@ -232,6 +229,13 @@ class BlockMap:
         return self._block(best) if best is not None else None
 
     @property
+    def best_run(self) -> str | None:
+        """The id of the run of the best block so far."""
+        best = self.race.best
+        record = self._entries[best].record if best is not None else None
+        return record.id if record is not None else None
+
+    @property
     def ties(self) -> frozenset[Block]:
         """The blocks that cannot be told from the best, itself among them, once it is done."""
         return frozenset(self._block(n) for n in self.race.ties)
@@ -251,22 +255,15 @@ class BlockMap:
             Recorded(
                 entry.point,
                 entry.skipped,
-                entry.records[-1].snapshot() if entry.records and not entry.skipped else None,
+                entry.record.snapshot() if entry.record and not entry.skipped else None,
             )
             for entry in self._entries
         ]
 
     @property
     def records(self) -> list[RunRecord]:
-        """The cells' runs that further looks go on with."""
-        return [e.records[-1] for e in self._entries if e.open]
-
-    def take_records(self) -> list[RunRecord]:
-        """Return the cells' runs since the last time; further looks begin runs of their own."""
-        taken = self.records
-        for entry in self._entries:
-            entry.open = False
-        return taken
+        """The cells' runs that were measured for this map; further looks go on with them."""
+        return [e.record for e in self._entries if e.record is not None and e.own]
 
     def expected_s(self, number: int) -> float | None:
         """Guess what a cell takes from the nearest others that were measured; None without any."""
@@ -320,7 +317,8 @@ class BlockMap:
             runner = before.race.runners.get(old)
             if runner is None or there.state == "waiting":
                 continue
-            entry.records, entry.state, entry.skipped = [*there.records], there.state, there.skipped
+            entry.record, entry.summary = there.record, there.summary
+            entry.state, entry.skipped = there.state, there.skipped
             known[number] = Runner(
                 fastest_s=list(runner.fastest_s),
                 samples=runner.samples,
@@ -335,24 +333,18 @@ class BlockMap:
         entry = self._entries[number]
         block = self._block(number)
         runner = self.race.runners.get(number)
-        if not entry.records or runner is None:
+        record, summary = entry.record, entry.summary
+        if record is None or summary is None or runner is None:
             return MapCell(block, entry.state, entry.skipped)
-        record, samples_s = entry.records[-1], entry.samples_s()
-        summary = summarize(samples_s)
-        turns_s = np.array(list(runner.turns_s.values()))
-        time_s, low_s, high_s = summary.median_s, summary.ci95_low_s, summary.ci95_high_s
-        if len(turns_s):  # it is these that decide, and their interval that belongs to the figure
-            time_s = float(np.median(turns_s))
-            low_s, high_s = turns_interval(turns_s) or (None, None)
         return MapCell(
             block=block,
             state=entry.state,
             reason=entry.skipped,
-            time_s=time_s,
-            ci95_low_s=low_s,
-            ci95_high_s=high_s,
-            samples=len(samples_s),
-            turns=len(turns_s),
+            time_s=summary.median_s,
+            ci95_low_s=summary.ci95_low_s,
+            ci95_high_s=summary.ci95_high_s,
+            samples=record.samples,
+            turns=len(runner.turns_s),
             flops=record.prepared.flops,
             compulsory_B=sum(t.total_B for t in record.prepared.traffic if t.kind == "compulsory"),
             out=runner.out,

@@ -138,11 +138,14 @@ def test_the_runs_go_to_the_store_as_one_group(qtbot: QtBot, open_window: OpenWi
     with Store.open() as store:
         (group,) = store.groups("block map")
         rows = store.find(Query(group=group.id))
+        row = store.timeline(Query(), [0], 50).pages[0][0]
         measured = {c.block: c for c in held.cells if c.time_s}
         assert {row.block_words for row in rows} and len(rows) == len(measured)
         samples = {store.get(row.id).config.block: store.get(row.id).timing for row in rows}
     assert samples.keys() == measured.keys()
     assert all(samples[b].samples == c.samples for b, c in measured.items())
+    assert held.best is not None and row.median_s == measured[held.best].time_s
+    assert all(samples[b].median_s == c.time_s for b, c in measured.items())
     assert {t.stopped_by for t in samples.values()} == {"race"}
 
 

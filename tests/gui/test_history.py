@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QAction, QHelpEvent, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.statistics import summarize
@@ -29,6 +29,7 @@ from gpuexplorer.gui.panels.history_model import HistoryModel, dragged_runs
 from gpuexplorer.gui.panels.history_notes import NotesDialog
 from gpuexplorer.gui.store_worker import StoreWorker
 from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from gpuexplorer.history.model import Query
 from gpuexplorer.history.store import Store
@@ -312,7 +313,7 @@ def test_dragged_rows_carry_their_ids(bench: Bench) -> None:
 def test_columns_are_chosen_and_kept(bench: Bench) -> None:
     table = bench.panel.table
     header = table.horizontalHeader()
-    menu = table.columns_menu()
+    menu = table.column_layout.menu()
     actions = {action.text(): action for action in menu.actions()}
     assert len(COLUMNS) <= len(actions)
     assert not actions["id"].isChecked()
@@ -326,6 +327,50 @@ def test_columns_are_chosen_and_kept(bench: Bench) -> None:
     bench.panel.restore_columns(kept)
     assert not header.isSectionHidden(place_of("id"))
     menu.close()
+
+
+@pytest.mark.parametrize("chosen", [(), ("id",)])
+def test_the_least_needed_columns_give_way_where_there_is_no_room(
+    bench: Bench, chosen: tuple[str, ...]
+) -> None:
+    panel, table = bench.panel, bench.panel.table
+    header = table.horizontalHeader()
+
+    def shown(width: int) -> set[str]:
+        panel.resize(width, 300)
+        QApplication.processEvents()
+        return {c.key for n, c in enumerate(COLUMNS) if not header.isSectionHidden(n)}
+
+    usual = {column.key for column in COLUMNS if column.shown} | set(chosen)
+    for key in chosen:
+        table.column_layout.choose(place_of(key), True)
+    assert shown(1900) == usual
+    for width in (1280, 1000, 640):
+        there = shown(width)
+        assert table.horizontalScrollBar().maximum() == 0, width
+        assert there < usual and {"star", "time", "workload", "median", *chosen} <= there
+    menu = table.column_layout.menu()
+    note = next(action for action in menu.actions() if action.text() == "note")
+    assert note.isChecked() and "no room for it at this width" in note.toolTip()
+    menu.close()
+    kept = panel.columns()
+    panel.restore_columns(kept)
+    assert shown(640) == there
+    assert shown(1900) == usual
+    assert header.sectionSize(place_of("bandwidth")) == for_text(84)
+
+
+def test_words_that_are_cut_stand_whole_in_the_tip(qtbot: QtBot, bench: Bench) -> None:
+    table = bench.panel.table
+    index = bench.model.index(0, place_of("workload"))
+    assert table.cut_words(index) == ""
+    table.setColumnWidth(place_of("workload"), 30)
+    assert table.cut_words(index) == "matmul"
+    at = table.visualRect(index).center()
+    event = QHelpEvent(QEvent.Type.ToolTip, at, table.viewport().mapToGlobal(at))
+    QApplication.sendEvent(table.viewport(), event)
+    until(qtbot, lambda: QToolTip.text().startswith("matmul\n"))
+    QToolTip.hideText()
 
 
 def test_a_layout_of_an_older_program_leaves_out_columns_it_did_not_know(bench: Bench) -> None:

@@ -207,6 +207,7 @@ def test_it_is_opened_in_its_view_after_a_restart(
     window = open_window()
     table, model = window.panels.history.table, window.session.history_model
     until(qtbot, lambda: model.find(group) is not None)
+    until(qtbot, lambda: cell(model, 0, "device") == results[0].config.device)
     table.doubleClicked.emit(model.index(model.find(group) or 0, place_of("workload")))
     panels = window.panels
     tab = {

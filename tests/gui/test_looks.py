@@ -27,6 +27,7 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.theme import Choice, make_theme, theme
+from gpuexplorer.gui.widgets.caption import Veil
 from tests.gui import looks
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until, wait_measured
@@ -163,6 +164,30 @@ def test_in_both_themes_text_stands_out_and_tab_reaches_every_control(
                     if isinstance(one, QPushButton | QLineEdit) and one.isEnabled()
                 )  # fmt: skip
                 wrong += walk_keys(dialog, first, seen, what)
+    finally:
+        filled.choose_theme(before)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_the_knobs_have_moved_on_from_is_still_read(qtbot: QtBot, filled: MainWindow) -> None:
+    places, wrong, before = filled.panels.places, list[str](), theme().choice
+    try:
+        for choice in THEMES:
+            filled.choose_theme(choice)
+            for view in places.views:
+                places.show_view(view)
+                looks.settle()
+                veils = [
+                    one for one in filled.findChildren(Veil)
+                    if (under := one.parentWidget()) is not None and under.isVisible()
+                ]  # fmt: skip
+                for veil in veils:
+                    veil.show()
+                looks.settle()
+                what = f"{choice}, {places.title_of(view)}, hatched"
+                wrong += [f"{what}: {one}" for one in looks.faint(filled)]
+                for veil in veils:
+                    veil.hide()
     finally:
         filled.choose_theme(before)
     assert not wrong, "\n".join(wrong)

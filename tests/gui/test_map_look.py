@@ -211,7 +211,7 @@ def test_cells_to_come_are_plain_in_the_chart_and_those_that_cannot_run_hatched(
     assert "best: " in (tmp_path / "map.svg").read_text()
 
 
-def test_a_tie_shows_the_paired_ratio_that_decided_and_a_time_what_it_is_the_median_of() -> None:
+def test_a_tie_shows_the_paired_ratio_that_decided_and_how_many_turns_it_took() -> None:
     _, _, held = planned()
     time(held, {1: 8.45e-3, 2: 8.12e-3, 3: 9.92e-3, 4: 11.6e-3})
     ratios = {2: (1.02, 0.99, 1.06), 3: (1.2, 1.15, 1.26)}
@@ -225,10 +225,10 @@ def test_a_tie_shows_the_paired_ratio_that_decided_and_a_time_what_it_is_the_med
     look = Look(held, "time")
     tied, slower, unmatched = (look.cell_words(held.cells[n]) for n in (2, 3, 4))
     assert "cannot be told from the best: 1.020× slower (0.990–1.060) in turns" in tied
-    assert "median of 12 turns" in tied
+    assert ", 12 turns, " in tied
     assert "1.20× slower (1.15–1.26) in turns beside the best" in slower
     assert "cannot be told from the best: too few turns beside it" in unmatched
-    assert "median of" not in unmatched
+    assert " turns," not in unmatched
 
 
 def test_a_wide_interval_of_a_cell_stands_with_its_ends() -> None:

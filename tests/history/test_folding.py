@@ -54,6 +54,20 @@ def test_its_row_says_what_its_runs_have_in_common_and_the_best_of_them(store: S
     assert (row.id, row.size_words, row.median_s) == (group, "2 sizes", None)  # no one problem
 
 
+@pytest.mark.parametrize("kind", ["block map", "tuning"])
+def test_a_map_and_a_tuning_show_the_figures_of_the_run_that_they_name_best(
+    store: Store, kind: str
+) -> None:
+    best, luckier = made_run(3), made_run(2)
+    assert best.timing.median_s > luckier.timing.median_s
+    document = {"best_run": best.id} if kind == "block map" else {"finalists": [{"run": best.id}]}
+    store.add_group(kind, document, [luckier, best, made_run(4)])
+    row = store.timeline(Query(), [0], MANY).pages[0][0]
+    assert row.median_s == best.timing.median_s
+    assert row.relative_error == best.timing.relative_error
+    assert row.flop_per_s == best.throughput.flop_per_s
+
+
 def test_its_runs_stand_below_it_when_it_is_unfolded(store: Store) -> None:
     group = filled(store)
     found = store.timeline(Query(), [0], MANY, unfolded=[group, "no such group"])

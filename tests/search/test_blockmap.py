@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 import time
 from collections.abc import Callable
 from typing import Any
@@ -243,7 +244,7 @@ def test_a_map_that_was_left_goes_on_where_it_was() -> None:
     assert slow and not slow & set(later), "what was measured is kept"
 
 
-def test_runs_are_handed_over_once_and_later_looks_begin_runs_of_their_own() -> None:
+def test_a_map_that_is_gone_on_with_goes_on_with_its_runs() -> None:
     made, bench = make(), Bench(CPU, true_s)
 
     class Enough(Exception):
@@ -255,14 +256,26 @@ def test_runs_are_handed_over_once_and_later_looks_begin_runs_of_their_own() -> 
 
     with pytest.raises(Enough):
         made.run(bench.measure, stop)
-    first = made.take_records()
-    assert first and made.take_records() == []
+    first = {record.id for record in made.records}
     made.run(bench.measure)
-    later = made.take_records()
-    assert not {r.id for r in first} & {r.id for r in later}
-    samples = sum(r.samples for r in (*first, *later))
-    assert samples == sum(c.samples for c in made.cells)
-    assert {r.stopped_by for r in (*first, *later)} == {"race"}
+    later = {record.id: record for record in made.records}
+    assert first and first <= later.keys()
+    assert {r.stopped_by for r in later.values()} == {"race"}
+
+
+def test_a_cell_shows_the_figures_that_its_run_has_in_the_history() -> None:
+    chance = random.Random(5)
+    made, bench = make(), Bench(CPU, lambda block: true_s(block) * chance.uniform(0.9, 1.3))
+    made.run(bench.measure)
+    runs = {record.prepared.config.block: record.result() for record in made.records}
+    cells = [cell for cell in made.cells if cell.time_s is not None]
+    assert any(cell.turns for cell in cells)
+    for cell in cells:
+        timing = runs[cell.block].timing
+        assert (cell.time_s, cell.ci95_low_s, cell.ci95_high_s, cell.samples) == (
+            timing.median_s, timing.ci95_low_s, timing.ci95_high_s, timing.samples,
+        )  # fmt: skip
+    assert made.best is not None and made.best_run == runs[made.best].id
 
 
 def test_without_an_engine_the_map_ends_with_the_reason() -> None:

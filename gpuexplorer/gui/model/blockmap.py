@@ -20,6 +20,7 @@ from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_look import Look, step_words
 from gpuexplorer.gui.model.map_surface import MapOf, Surface, map_caption
 from gpuexplorer.history.keeping import Keeping
+from gpuexplorer.history.model import BEST_RUN
 from gpuexplorer.search.block_grid import Fineness, Grid, make_grid
 from gpuexplorer.search.blockmap import BlockMap, MapCell, MapStep, map_points, map_space
 from gpuexplorer.search.document import sweep_document
@@ -85,6 +86,7 @@ class MeasurableMap(Surface):
             "y": grid.y,
             "z": grid.z,
             "best": self.map.best if self.map.done else None,
+            BEST_RUN: self.map.best_run,
             "ties": sorted(self.map.ties),
         }
 

@@ -19,8 +19,8 @@ LABELS: dict[Colouring, str] = {
     "best": "share of the best's speed",
 }
 METHOD = (
-    "A time is the median of a block's launches; of a block that took turns with the best, that of "
-    "its turns. Who is best is decided by ratios of turns that stood side by side."
+    "A time is the median of a block's launches. Who is best is decided by ratios of turns that "
+    "stood side by side."
 )
 TIE_COLOUR = 1
 

@@ -198,7 +198,7 @@ class Look:
             parts.append(quantity(rate, self.rate_unit))
         parts.append(self.ratio_words(cell))
         if cell.turns:
-            parts.append(plural(cell.turns, "median of {number} turn", "median of {number} turns"))
+            parts.append(plural(cell.turns, "{number} turn", "{number} turns"))
         parts.append(plural(cell.samples, "{number} sample", "{number} samples"))
         occupancy = occupancy_of(cell)
         if occupancy is not None and cell.resources is not None:

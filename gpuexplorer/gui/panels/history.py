@@ -102,7 +102,7 @@ class HistoryPanel(QWidget):
 
     def _choose_columns(self) -> None:
         button = self.bar.columns
-        menu = self.table.columns_menu()
+        menu = self.table.column_layout.menu()
         menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
 
     def _ask_choices(self) -> None:

@@ -17,7 +17,6 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import (
-    QAction,
     QBrush,
     QFocusEvent,
     QHelpEvent,
@@ -28,18 +27,18 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPen,
+    QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QToolTip, QWidget
 
 from gpuexplorer.gui.model.history_columns import COLUMNS, place_of
+from gpuexplorer.gui.panels.history_layout import ColumnLayout
 from gpuexplorer.gui.panels.history_model import CLOSED, HistoryModel, Index
 from gpuexplorer.gui.panels.history_paint import MARGIN, Cell, Look, RowPainter
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
 
-FIRST_COLUMNS = 20
-"""That a layout kept by an older program had; newer ones say how many."""
 ROW_HEIGHT = 22
 NEAR = 12
 """Rows beyond the edges that are asked for with the seen ones."""
@@ -123,21 +122,11 @@ class HistoryTable(QTableView):
         self.viewport().update()
 
     def _prepare_header(self) -> None:
+        self.column_layout = ColumnLayout(self)
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setStretchLastSection(True)
-        header.setSectionsMovable(True)
-        header.setSectionsClickable(True)
-        header.setMinimumSectionSize(24)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        self._first_columns()
         header.setSortIndicatorShown(True)
         self._show_order()
         header.sectionClicked.connect(self._sort_by)
-        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        header.customContextMenuRequested.connect(
-            lambda at: self.columns_menu().popup(header.mapToGlobal(at))
-        )
 
     # ---- order and columns
 
@@ -156,58 +145,20 @@ class HistoryTable(QTableView):
         with QSignalBlocker(header):
             header.setSortIndicator(section, order)
 
-    def columns_menu(self) -> QMenu:
-        """Return a menu that shows and hides columns; it goes when it is closed."""
-        menu = QMenu(self)
-        menu.setObjectName("historyColumnsMenu")
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        header = self.horizontalHeader()
-        for section, column in enumerate(COLUMNS):
-            action = QAction("star" if section == STAR else column.title, menu)
-            action.setCheckable(True)
-            action.setChecked(not header.isSectionHidden(section))
-            action.setToolTip(column.explanation)
-            action.toggled.connect(
-                lambda on, section=section: self.horizontalHeader().setSectionHidden(
-                    section, not on
-                )
-            )
-            menu.addAction(action)
-        menu.addSeparator()
-        menu.addAction("As at first").triggered.connect(self._first_columns)
-        menu.setToolTipsVisible(True)
-        return menu
-
-    def _first_columns(self) -> None:
-        header = self.horizontalHeader()
-        for section, column in enumerate(COLUMNS):
-            header.setSectionHidden(section, not column.shown)
-            header.resizeSection(section, for_text(column.width))
-            header.moveSection(header.visualIndex(section), section)
-        for section, column in enumerate(COLUMNS):
-            if column.at is not None:
-                header.moveSection(header.visualIndex(section), column.at)
-
     def columns(self) -> QByteArray:
-        """Return widths, places and what is hidden of the columns."""
-        return self.horizontalHeader().saveState() + f"#{len(COLUMNS)}".encode()
+        """Return widths, places and choice of the columns."""
+        return self.column_layout.state()
 
     def restore_columns(self, state: QByteArray) -> None:
         """Take columns as they were; the order of the rows is not part of it."""
-        if state.isEmpty():
-            return
-        header = self.horizontalHeader()
-        said = bytes(state.data()).rpartition(b"#")[2]
-        known = int(said) if said.isdigit() else FIRST_COLUMNS
-        with QSignalBlocker(header):
-            header.restoreState(state)
-            for section, column in enumerate(COLUMNS):
-                if section >= known:  # one that a newer program has
-                    header.resizeSection(section, for_text(column.width))
-                    header.setSectionHidden(section, not column.shown)
-                    if column.at is not None:
-                        header.moveSection(header.visualIndex(section), column.at)
-        self._show_order()
+        if not state.isEmpty():
+            self.column_layout.restore(state)
+            self._show_order()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as many columns as there is room for."""
+        super().resizeEvent(event)
+        self.column_layout.fit()
 
     # ---- which rows
 
@@ -366,13 +317,23 @@ class HistoryTable(QTableView):
             )
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Ask for a tooltip that the store has to be asked for."""
+        """Tell the whole of what is cut; ask for a tooltip that the store has to be asked for."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             index = self.indexAt(event.pos())
             row = self._runs.row(index.row()) if index.isValid() else None
             if row is not None and COLUMNS[index.column()].key == "baseline":
                 self.tip_wanted.emit(row, event.globalPos())
+            elif row is not None and (whole := self.cut_words(index)):
+                tip = index.data(Qt.ItemDataRole.ToolTipRole) or ""
+                QToolTip.showText(event.globalPos(), f"{whole}\n{tip}".strip(), self.viewport())
+                return True
         return super().viewportEvent(event)
+
+    def cut_words(self, index: Index) -> str:
+        """Return the words of a cell that has no room for all of them; else nothing."""
+        words = self._runs.painted(index.row())[0][index.column()]
+        room = self.columnWidth(index.column()) - 2 * MARGIN
+        return words if self.fontMetrics().horizontalAdvance(words) > room else ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the rows that are to be drawn."""

@@ -93,9 +93,8 @@ class BlockMapJob(EngineJob):
         try:
             found.run(self.measure, self._step)
         finally:
-            records = found.take_records()
             if found.begun:
-                self._keeping.end(self.held.document(), records, finished=found.done)
+                self._keeping.end(self.held.document(), found.records, finished=found.done)
         self.result = MapEnd(found.cells, found.best, found.ties)
         return self.result
 

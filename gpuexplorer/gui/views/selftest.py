@@ -10,8 +10,11 @@ from dataclasses import dataclass, replace
 import msgspec
 from PySide6.QtWidgets import (
     QCheckBox,
+    QDialog,
+    QHBoxLayout,
     QLabel,
     QPlainTextEdit,
+    QPushButton,
     QVBoxLayout,
     QWidget,
 )
@@ -19,7 +22,8 @@ from PySide6.QtWidgets import (
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import count
 from gpuexplorer.exchange.csv_table import write_sheet
-from gpuexplorer.gui.export import Exported
+from gpuexplorer.gui.export import Exported, Exporter
+from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import JobModel, Progress
 from gpuexplorer.gui.screen import open_size
@@ -28,7 +32,6 @@ from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.show.table import ROW_HEIGHT, SheetTable
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.views.job_control import JobControl
-from gpuexplorer.gui.views.job_dialog import JobDialog
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.selftest.context import SelfTestOptions
@@ -272,21 +275,44 @@ class SelfTestView(JobControl[Tested, SelfTestOptions]):
         )
 
 
-class SelfTestDialog(JobDialog):
+class SelfTestDialog(QDialog):
     """Closing it stops the self-test. It is modal: Live beside it would disturb both."""
 
     def __init__(self, parent: QWidget, session: Session, settings: Settings) -> None:
-        super().__init__(parent, "Self-test", "selfTest", "self-test", settings)
+        super().__init__(parent)
+        self.setObjectName("selfTestDialog")
+        self.setProperty(PAGE, "self-test")
+        self.setWindowTitle("Self-test")
         self.setModal(True)
         self.resize(open_size(self, 860, 600))
         self.view = SelfTestView(session)
-        self.export_button = self.button(
-            "&Export report…", "Export", "Every check with its figures, as JSON or CSV"
-        )
+        self.exporter = Exporter(self, settings)
+        self.words = Words()
+        self.words.setObjectName("selfTestMessage")
+        self.export_button = QPushButton("&Export report…")
+        self.export_button.setObjectName("selfTestExport")
+        self.export_button.setToolTip("Every check with its figures, as JSON or CSV")
         self.export_button.clicked.connect(lambda _=False: self.export())
+        close_button = QPushButton("C&lose")
+        close_button.setObjectName("selfTestClose")
+        close_button.clicked.connect(lambda _=False: self.reject())
+        foot = QHBoxLayout()
+        foot.setContentsMargins(12, 6, 12, 10)
+        foot.setSpacing(8)
+        foot.addWidget(self.words, 1)
+        foot.addWidget(self.export_button)
+        foot.addWidget(close_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.view, 1)
+        column.addLayout(foot)
+        for button in self.findChildren(QPushButton):
+            button.setAutoDefault(False)
+        self.view.head.start.setDefault(True)
         self.exporter.notice.connect(lambda notice: self.words.setText(notice.text))
         self.view.changed.connect(self._show_found)
-        self.put_together(self.view, [], [self.export_button])
+        self.view.message.connect(self.words.setText)
         self._show_found()
 
     def export(self) -> None:
@@ -303,6 +329,12 @@ class SelfTestDialog(JobDialog):
         if self.view.running:
             self.view.stop()
         super().reject()
+
+    def close_down(self) -> None:
+        """Close, and end what the view has started; the session ends the job."""
+        self.reject()
+        self.view.close_down()
+        self.exporter.wait()
 
 
 def pretty(report: SelfTestReport) -> bytes:

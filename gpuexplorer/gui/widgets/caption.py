@@ -1,7 +1,7 @@
 """The caption of a result: what it was measured with, and that the knobs have moved on since.
 
-What the knobs have moved on from is dim. That waits a moment, so that a knob whose answer comes at
-once makes nothing flicker.
+What the knobs have moved on from is hatched. That waits a moment, so that a knob whose answer comes
+at once makes nothing flicker.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPalette
+from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from gpuexplorer.charts.caption import Caption
@@ -19,8 +19,10 @@ from gpuexplorer.gui.widgets.words import Words
 
 SETTLE_MS = 400
 """After a knob's move, before its answer counts as late."""
-DIM = 0.4
-"""Share of the background over what is dim."""
+LINES = 0.15
+"""Share of the text's colour in the lines; what lies between them stays readable."""
+LINES_APART = 12
+"""Pixels from one line to the next, along an edge."""
 TIP = "What this was measured with, as exported charts say it"
 
 
@@ -144,7 +146,7 @@ class CaptionLine(QFrame):
 
 
 class Veil(QWidget):
-    """Lies over a widget, in its parent, and lets everything through but the contrast."""
+    """Lies over a widget, in its parent: thin slanting lines that let everything through."""
 
     def __init__(self, over: QWidget) -> None:
         super().__init__(over.parentWidget())
@@ -172,9 +174,14 @@ class Veil(QWidget):
         self.raise_()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the background over it, thinly."""
+        """Draw the lines."""
         painter = QPainter(self)
-        colour = self.palette().color(QPalette.ColorRole.Base)
-        colour.setAlphaF(DIM)
-        painter.fillRect(event.rect(), colour)
+        colour = self.palette().color(QPalette.ColorRole.Text)
+        colour.setAlphaF(LINES)
+        painter.setPen(QPen(colour, 1))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setClipRect(event.rect())
+        height = self.height()
+        for at in range(0, self.width() + height, LINES_APART):
+            painter.drawLine(at, 0, at - height, height)
         painter.end()

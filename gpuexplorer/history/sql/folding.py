@@ -10,13 +10,17 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Integer, and_, case, cast, func, or_, select
 
 from gpuexplorer.core.units import plural
-from gpuexplorer.history.model import FOLDED, Folded, Query, Row, Timeline
+from gpuexplorer.history.documents import unpack_document
+from gpuexplorer.history.model import BEST_RUN, FOLDED, Folded, Query, Row, Timeline
 from gpuexplorer.history.sql import search
 from gpuexplorer.history.sql.runs import AT_ONCE
 from gpuexplorer.history.sql.tables import groups, runs
 
 MOST_UNFOLDED = 2000
 """Runs of one group that are shown below its row."""
+
+WITH_A_BEST = ("block map", "tuning")
+"""Kinds of groups that name the best of their runs."""
 
 Known = Mapping[str, tuple[str, bool]]
 """Kinds of groups by their ids, and whether they are finished."""
@@ -182,11 +186,50 @@ def _with_groups(
     of_groups = [row.group for row in found if row.group in known]
     if not of_groups:
         return found
-    summed = _summed(connection, listing.held, [group for group in of_groups if group])
+    wanted = [group for group in of_groups if group]
+    summed = _summed(connection, listing.held, wanted)
+    best = _best(connection, listing.held, [g for g in wanted if known[g][0] in WITH_A_BEST])
     return [
-        _group_row(row, summed[row.group], known[row.group]) if row.group in summed else row
+        _group_row(row, summed[row.group], known[row.group], best.get(row.group))
+        if row.group in summed
+        else row
         for row in found
     ]
+
+
+class _Finalist(msgspec.Struct):
+    run: str | None = None
+
+
+class _Found(msgspec.Struct):
+    """What the document of a map or a tuning says of the best."""
+
+    best_run: str | None = msgspec.field(default=None, name=BEST_RUN)
+    finalists: list[_Finalist] = []
+
+
+def _best(
+    connection: Connection, held: ColumnElement[bool], wanted: Sequence[str]
+) -> dict[str, Row]:
+    """Return the runs that groups name as the best, by the group.
+
+    It need not be the one with the shortest median: turns decide.
+    """
+    groups_by_run: dict[str, str] = {}
+    about = select(groups.c.id, groups.c.document).where(groups.c.id.in_(wanted))
+    for group, document in connection.execute(about) if wanted else ():
+        try:
+            found = msgspec.json.decode(unpack_document(document), type=_Found)
+        except (ValueError, msgspec.MsgspecError):  # its runs are shown all the same
+            continue
+        run = found.finalists[0].run if found.finalists else found.best_run
+        if run is not None:
+            groups_by_run[run] = group
+    if not groups_by_run:
+        return {}
+    numbers = select(runs.c.seq).where(held, runs.c.id.in_(groups_by_run), runs.c.suspect.is_(None))
+    found_runs = search.numbered(connection, list(connection.scalars(numbers)))
+    return {groups_by_run[row.id]: row for row in found_runs}
 
 
 def _summed(
@@ -215,8 +258,8 @@ def _summed(
     return {row.group_id: row for row in connection.execute(query)}
 
 
-def _group_row(row: Row, summed: Any, about: tuple[str, bool]) -> Row:
-    """Return a group as a row, out of that of its latest run."""
+def _group_row(row: Row, summed: Any, about: tuple[str, bool], best: Row | None) -> Row:
+    """Return a group as a row, out of that of its latest run and of the one it names best."""
     kind, finished = about
     number = int(summed.runs)
     words = {
@@ -225,15 +268,18 @@ def _group_row(row: Row, summed: Any, about: tuple[str, bool]) -> Row:
         if (differing := int(getattr(summed, name))) > 1
     }
     one_problem = not words.keys() & {"workload", "size_words"}
+    median_s = _figure(summed.median_s) if one_problem else None
+    if best is not None:
+        median_s = best.median_s
     verified = False if summed.wrong else True if summed.right == number else None
     return msgspec.structs.replace(
         row,
         id=row.group,
         folded=Folded(kind=kind, runs=number, finished=finished),
-        median_s=_figure(summed.median_s) if one_problem else None,
-        relative_error=None,
-        flop_per_s=_figure(summed.flop_per_s),
-        bandwidth_B_per_s=_figure(summed.bandwidth),
+        median_s=median_s,
+        relative_error=best.relative_error if best is not None else None,
+        flop_per_s=best.flop_per_s if best is not None else _figure(summed.flop_per_s),
+        bandwidth_B_per_s=best.bandwidth_B_per_s if best is not None else _figure(summed.bandwidth),
         samples=int(summed.samples),
         verified=verified,
         suspect=None,
