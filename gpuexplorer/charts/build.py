@@ -341,7 +341,7 @@ def run_chart(
     ``pinned`` runs are drawn as ghosts. With ``over_time`` the traffic is drawn as lines over the
     run instead of one figure each. ValueError when a run has no samples or nothing is to be shown.
     """
-    if any(not r.samples_s for r in (result, *pinned)):
+    if any(not len(r.samples_s) for r in (result, *pinned)):
         raise ValueError("a run without samples cannot be drawn")
     rows: list[tuple[Panel, ...]] = []
     notes = [

@@ -170,7 +170,7 @@ def comparison_chart(result: ComparisonResult) -> ChartSpec:
     if not result.interleaved and len(result.contestants) <= MOST_TRACES:
         ordered = [reference, *result.others]
         runs, labels = [one.run for one in ordered], [one.label for one in ordered]
-        if all(run.samples_s for run in runs):
+        if all(len(run.samples_s) for run in runs):
             traces, more = timing_row(runs[0], runs[1:], labels)
             high = msgspec.structs.replace(panel, height=max(panel.height, BESIDE_TRACES))
             rows = [(high,), traces]

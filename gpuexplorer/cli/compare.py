@@ -94,7 +94,7 @@ def _measure(
 
                 def on_round(standings: Sequence[Standing]) -> None:
                     progress(standings)
-                    keeping.offer(lambda: document_and_runs(comparing.result()))
+                    keeping.offer(lambda: document_and_runs(comparing.result(listed=False)))
 
                 comparing.measure(
                     [engines.measures(one.engine) for one in contestants],
@@ -108,7 +108,7 @@ def _measure(
             interrupted = True
         except ExplorerError:
             if comparing.rounds:
-                keeping.end(*document_and_runs(comparing.result()))
+                keeping.end(*document_and_runs(comparing.result(listed=False)))
                 say_kept(keeping.group, "comparison.html", options)
             raise
     for engine in engines.restless:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from gpuexplorer.core.chunked import compact
 from gpuexplorer.core.comparison import Verdict
 from gpuexplorer.core.fields import Count, Ratio, Seconds, Tolerance
 from gpuexplorer.core.result import RunResult
@@ -106,12 +107,8 @@ def comparison_json(result: ComparisonResult) -> bytes:
     """Return the document: a line for each key, and one for each of the runs."""
     fields = {name: getattr(result, name) for name in result.__struct_fields__}
     contestants = fields.pop("contestants")
-    lines = [f"  {_compact(name)}: {_compact(value)}" for name, value in fields.items()]
-    runs = ",\n".join(f"    {_compact(one)}" for one in contestants)
+    lines = [f"  {compact(name)}: {compact(value)}" for name, value in fields.items()]
+    runs = ",\n".join(f"    {compact(one)}" for one in contestants)
     whole = ",\n".join([*lines, f'  "contestants": [\n{runs}\n  ]'])
     data = f"{{\n{whole}\n}}\n"
     return shared(data.encode(), [one.run.environment for one in contestants])
-
-
-def _compact(value: object) -> str:
-    return msgspec.json.encode(value).decode()

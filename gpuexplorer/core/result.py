@@ -234,6 +234,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     environment: Environment
     timing: Timing
     samples_s: list[float]
+    """An array of float64 in place of a list where it only passes through this program."""
     batches: list[BatchSummary]
     phases_s: Phases
     throughput: Throughput

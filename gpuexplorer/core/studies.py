@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from gpuexplorer.core.chunked import compact
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.fields import Amount, Error, Ratio, Seconds, Time
@@ -168,22 +169,21 @@ class SwitchesStudy(Study, frozen=True, kw_only=True, tag="switches"):
 
 def study_json(study: Study) -> bytes:
     """Return the document: a line for each key, and one for each point and run."""
-    plain = msgspec.to_builtins(study)
-    plain["runs"] = plain.pop("runs")  # last, for they are long
+    whole = without_runs(study) | {"runs": study.runs}  # last, for they are long
     lines = []
-    for key, value in plain.items():
-        if isinstance(value, list) and value:
-            entries = ",\n".join(f"    {_compact(entry)}" for entry in value)
-            lines.append(f"  {_compact(key)}: [\n{entries}\n  ]")
+    for key, value in whole.items():
+        if isinstance(value, (list, tuple)) and value:
+            entries = ",\n".join(f"    {compact(entry)}" for entry in value)
+            lines.append(f"  {compact(key)}: [\n{entries}\n  ]")
         else:
-            lines.append(f"  {_compact(key)}: {_compact(value)}")
+            lines.append(f"  {compact(key)}: {compact(value)}")
     data = "{\n" + ",\n".join(lines) + "\n}\n"
     return shared(data.encode(), [run.environment for run in study.runs])
 
 
 def without_runs(study: Study) -> dict[str, Any]:
     """Return the document in plain values without its runs, as a group of the history keeps it."""
-    plain: dict[str, Any] = msgspec.to_builtins(study)
+    plain: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(study, runs=[]))
     del plain["runs"]
     return plain
 
@@ -208,7 +208,3 @@ def ids_of(study: Study) -> set[str]:
         elif isinstance(one, (list, tuple)):
             waiting += one
     return found
-
-
-def _compact(value: object) -> str:
-    return msgspec.json.encode(value).decode()

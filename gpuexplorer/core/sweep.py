@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from gpuexplorer.core.chunked import compact
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RUN_SCHEMA, RunResult
@@ -65,8 +66,8 @@ def sweep_json(document: SweepDocument) -> bytes:
         name: getattr(document, name)
         for name in ("schema", "id", "time_utc", "workload", "title", "points", "axes")
     }
-    head = ",\n".join(f"  {_compact(name)}: {_compact(value)}" for name, value in fields.items())
-    entries = ",\n".join(f"    {_compact(_entry(entry))}" for entry in document.runs)
+    head = ",\n".join(f"  {compact(name)}: {compact(value)}" for name, value in fields.items())
+    entries = ",\n".join(f"    {compact(_entry(entry))}" for entry in document.runs)
     data = f'{{\n{head},\n  "runs": [\n{entries}\n  ]\n}}\n'.encode()
     return shared(data, [run.environment for run in document.measured])
 
@@ -128,10 +129,6 @@ def _read_entry(data: msgspec.Raw) -> SweptRun:
     return SweptRun(
         values=head.values, config=head.config, run=run, skipped=head.skipped, why=head.why
     )
-
-
-def _compact(value: object) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def reasons(runs: Iterable[SweptRun]) -> dict[str, int]:

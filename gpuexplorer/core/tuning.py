@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from gpuexplorer.core.chunked import compact
 from gpuexplorer.core.comparison import Verdict
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.fields import Count, Positive, Ratio, Seconds, Symbol, Time, Tunable
@@ -137,12 +138,8 @@ def tuning_json(tuning: Tuning) -> bytes:
     lines = []
     for key, value in fields.items():
         if isinstance(value, list) and value and key in ("evaluations", "finalists"):
-            entries = ",\n".join(f"    {_compact(entry)}" for entry in value)
-            lines.append(f"  {_compact(key)}: [\n{entries}\n  ]")
+            entries = ",\n".join(f"    {compact(entry)}" for entry in value)
+            lines.append(f"  {compact(key)}: [\n{entries}\n  ]")
         else:
-            lines.append(f"  {_compact(key)}: {_compact(value)}")
+            lines.append(f"  {compact(key)}: {compact(value)}")
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
-
-
-def _compact(value: object) -> str:
-    return msgspec.json.encode(value).decode()

@@ -46,9 +46,9 @@ class Turns:
     record: RunRecord
     medians_s: npt.NDArray[np.float64]
 
-    def result(self) -> RunResult:
-        """Return the document of all its samples."""
-        return self.record.result()
+    def result(self, *, listed: bool = True) -> RunResult:
+        """Return the document of all its samples: a list, or as an array."""
+        return self.record.result(listed=listed)
 
 
 class Interleaving:

@@ -241,14 +241,21 @@ class RunRecord:
             throttled=batches.throttled(prepared.device.nominal_clock_Hz),
         )
 
-    def result(self) -> RunResult:
-        """Return the run's document; ValueError when it has no samples."""
-        return msgspec.structs.replace(self.figures(), samples_s=as_list(self.samples_s()))
+    def result(self, *, listed: bool = True) -> RunResult:
+        """Return the run's document; ValueError when it has no samples.
+
+        Unless they shall be ``listed``, its samples are an array, for what draws, writes or stores
+        them.
+        """
+        samples_s = self.samples_s()
+        return msgspec.structs.replace(
+            self.figures(), samples_s=as_list(samples_s) if listed else samples_s
+        )
 
     def figures(self) -> RunResult:
         """Return the run's document with an empty ``samples_s``; ValueError without samples.
 
-        For what takes the samples as an array: a list of them takes five times the memory.
+        For what takes the samples apart.
         """
         prepared = self.prepared
         batches = Batches(self._batches, self._readings)

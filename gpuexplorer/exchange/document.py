@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from gpuexplorer.core.chunked import compact
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import shared
 from gpuexplorer.exchange.files import atomic_file
@@ -16,23 +17,19 @@ RUNS_SCHEMA = "gpuexplorer/runs/1"
 
 def run_json(result: RunResult) -> bytes:
     """Return one run's document: a line for each key, so that it also reads well."""
-    fields = msgspec.to_builtins(result)
+    fields = msgspec.structs.asdict(result)
     if result.origin is None:
         del fields["origin"]
-    lines = (f"  {_compact(key)}: {_compact(value)}" for key, value in fields.items())
+    lines = (f"  {compact(key)}: {compact(value)}" for key, value in fields.items())
     return shared(("{\n" + ",\n".join(lines) + "\n}\n").encode(), [result.environment])
 
 
 def runs_json(results: Sequence[RunResult]) -> bytes:
     """Return several runs' document, ``{"schema", "runs"}``: a line for each run."""
-    runs = ",\n".join(f"    {_compact(result)}" for result in results)
-    head = f'{{\n  "schema": {_compact(RUNS_SCHEMA)},\n  "runs": [\n'
+    runs = ",\n".join(f"    {compact(result)}" for result in results)
+    head = f'{{\n  "schema": {compact(RUNS_SCHEMA)},\n  "runs": [\n'
     data = f"{head}{runs}\n  ]\n}}\n".encode()
     return shared(data, [result.environment for result in results])
-
-
-def _compact(value: object) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def write_json(result: RunResult | Sequence[RunResult], path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.core.chunked import CHUNK, Floats
+from gpuexplorer.core.chunked import CHUNK, Floats, as_array
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.knobs import switch_value
 from gpuexplorer.core.result import RunResult
@@ -90,7 +90,7 @@ def sample_rows(result: RunResult) -> Iterator[tuple[object, ...]]:
     batch, start = batch_columns(result)
     for first in range(0, len(result.samples_s), CHUNK):
         part = slice(first, first + CHUNK)
-        durations = result.samples_s[part]
+        durations = as_array(result.samples_s[part]).tolist()
         batches = repeat("") if batch is None else batch[part].tolist()
         starts = repeat("") if start is None else start[part].tolist()
         for index, (of, at, duration) in enumerate(

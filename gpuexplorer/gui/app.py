@@ -192,5 +192,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     ticks.start(500)
     code: int = application.exec()
     ticks.stop()
-    window.close_down()  # still open when Qt gave up, because the display is gone say
+    return end(window, code)
+
+
+def end(window: MainWindow, code: int) -> int:
+    """Close down after the event loop and return the exit code.
+
+    The window is still open when Qt gave up because the display is gone. Its widgets cannot be
+    taken down without one, so the process ends here, with everything stored.
+    """
+    display_is_gone = window.isVisible()
+    window.close_down()
+    if display_is_gone:
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
     return code

@@ -113,17 +113,17 @@ def exported_runs(
         raise InputError("there are no samples to export yet")
 
     def drawn() -> ChartSpec:
-        result, *others = (one.result() for one in taken)
+        result, *others = (one.result(listed=False) for one in taken)
         return run_chart(result, others, over_time=not others)
 
     def document() -> bytes:
-        found = [one.result() for one in taken]
+        found = [one.result(listed=False) for one in taken]
         return run_json(found[0]) if len(found) == 1 else runs_json(found)
 
     return Exported(
         run_stem(taken[0].prepared.config, kind),
         document,
-        lambda path: exchange.write_csv((one.result() for one in taken), path),
+        lambda path: exchange.write_csv((one.result(listed=False) for one in taken), path),
         chart or drawn,
     )
 

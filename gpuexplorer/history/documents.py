@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.charts.words import block_words, switch_words
-from gpuexplorer.core.chunked import as_array, as_list
+from gpuexplorer.core.chunked import as_array, encode
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError
@@ -104,7 +104,7 @@ def _split(data: bytes) -> tuple[bytes, Floats]:
 def put_together(json: bytes, samples_s: Floats) -> bytes:
     """Return the whole document again."""
     fields = msgspec.json.decode(json, type=dict[str, msgspec.Raw])
-    fields["samples_s"] = msgspec.Raw(msgspec.json.encode(as_list(samples_s)))
+    fields["samples_s"] = msgspec.Raw(encode(samples_s))
     return msgspec.json.encode(fields)
 
 

@@ -203,17 +203,18 @@ class Store(Closing):
 
     # ---- runs out
 
-    def get(self, run_id: str, *, samples: bool = True) -> RunResult:
+    def get(self, run_id: str, *, samples: bool = True, listed: bool = True) -> RunResult:
         """Return a run by its id, or by the beginning of one; its samples are bit for bit.
 
-        Without ``samples`` a finished run comes faster, and its list of them is empty. Of a run
-        that is still going it is what it has so far. Raises InputError for an id that no
+        Without ``samples`` a finished run comes faster, and its list of them is empty; unless they
+        shall be ``listed``, they are an array. Of a run that is still going it is what it has so
+        far. Raises InputError for an id that no
         run or more than one begins with, and for a run that has no sample yet; StoreDamaged for one
         that cannot be read, which names it.
         """
-        import msgspec
+        from msgspec.structs import replace
 
-        from gpuexplorer.core.chunked import as_list
+        from gpuexplorer.core.chunked import as_array, as_list
         from gpuexplorer.history import documents
         from gpuexplorer.history.sql import live, runs
 
@@ -223,15 +224,16 @@ class Store(Closing):
                 going = live.result_of(connection, number, found)
                 if going is None:
                     raise InputError(f"the run '{found}' has no samples yet")
-                return going
+                samples_s = as_array(going.samples_s)
+                return replace(going, samples_s=as_list(samples_s) if listed else samples_s)
             result = documents.decode_stored(found, runs.json_of(connection, found, number))
             if not samples:
                 return result
             samples_s = runs.samples_of(connection, found, number)
-        return msgspec.structs.replace(result, samples_s=as_list(samples_s))
+        return replace(result, samples_s=as_list(samples_s) if listed else samples_s)
 
     def get_all(
-        self, ids: Iterable[str], *, samples: bool = True
+        self, ids: Iterable[str], *, samples: bool = True, listed: bool = True
     ) -> list[RunResult | StoreDamaged]:
         """Return runs by their whole ids, in that order; in place of one that cannot be read, why.
 
@@ -243,13 +245,15 @@ class Store(Closing):
         for part in runs.batched(ids):
             known: dict[str, RunResult] = {}
             with suppress(StoreDamaged), self._database.read() as connection:
-                known = runs.readable(connection, part, samples)
-            found += [known.get(run_id) or self._get_or_why(run_id, samples) for run_id in part]
+                known = runs.readable(connection, part, samples, listed)
+            found += [
+                known.get(run_id) or self._get_or_why(run_id, samples, listed) for run_id in part
+            ]
         return found
 
-    def _get_or_why(self, run_id: str, samples: bool) -> RunResult | StoreDamaged:
+    def _get_or_why(self, run_id: str, samples: bool, listed: bool) -> RunResult | StoreDamaged:
         try:
-            return self.get(run_id, samples=samples)
+            return self.get(run_id, samples=samples, listed=listed)
         except StoreDamaged as error:
             return error
 

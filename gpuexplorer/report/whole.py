@@ -71,11 +71,17 @@ def comparison_of(rests: Rests, runs: Sequence[RunResult]) -> ComparisonResult |
             continue
         if any(c.get("run") not in by_id for c in contestants):
             continue
-        whole = [{**c, "run": msgspec.to_builtins(by_id[c["run"]])} for c in contestants]
+        named = [by_id[c["run"]] for c in contestants]
+        heads = [msgspec.to_builtins(msgspec.structs.replace(r, samples_s=[])) for r in named]
+        whole = [{**c, "run": head} for c, head in zip(contestants, heads, strict=True)]
         try:
             found = msgspec.convert({**rest, "contestants": whole}, ComparisonResult)
         except msgspec.ValidationError:
             continue
         if 0 <= found.reference < len(found.contestants) == len(runs):
-            return found
+            held = [
+                msgspec.structs.replace(c, run=run)
+                for c, run in zip(found.contestants, named, strict=True)
+            ]
+            return msgspec.structs.replace(found, contestants=held)
     return None

@@ -234,12 +234,15 @@ class Comparing:
             turns=int(np.isfinite(ours).sum()),
         )
 
-    def result(self) -> ComparisonResult:
-        """Return the document of all rounds done; ValueError before the first."""
+    def result(self, *, listed: bool = True) -> ComparisonResult:
+        """Return the document of all rounds done; ValueError before the first.
+
+        Unless they shall be ``listed``, the samples of its runs are arrays.
+        """
         turns = self._turns.turns()
         if not turns:
             raise ValueError("no round was done")
-        runs = [turn.result() for turn in turns]
+        runs = [turn.result(listed=listed) for turn in turns]
         return ComparisonResult(
             id=self.id,
             time_utc=self.time_utc,

@@ -386,7 +386,7 @@ def main() -> int:
     puppet.window.close_down()
     for complaint in puppet.complaints:
         sys.stderr.write(complaint + "\n")
-    return code
+    return app.end(puppet.window, code)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import msgspec
 
+from gpuexplorer.core.chunked import encode as encode_json
 from gpuexplorer.core.compared import COMPARISON_SCHEMA, ComparisonResult
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
@@ -74,7 +75,7 @@ def encode(held: HeldComparison) -> bytes:
     """Return a comparison as JSON."""
     runs = [one.stored for one in held.contestants if one.stored is not None]
     runs += [one.run for one in held.result.contestants] if held.result is not None else []
-    data = msgspec.json.encode(
+    data = encode_json(
         _Document(
             schema=SCHEMA,
             contestants=held.contestants,

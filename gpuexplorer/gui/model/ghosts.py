@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.chunked import as_array
@@ -47,13 +48,13 @@ class StoredRun(RunRecord):
             max_noise=timing.max_noise,
         )
         self.id, self.time_utc, self.stopped_by = result.id, result.time_utc, timing.stopped_by
-        self._result = result
+        self._result = replace(result, samples_s=[])
         self.dropped = timing.dropped or 0
-        if result.samples_s:
+        if len(result.samples_s):
             self.add(_batch(result))
 
-    def result(self) -> RunResult:
-        """Return the document as it was stored."""
+    def figures(self) -> RunResult:
+        """Return the document as it was stored, with an empty ``samples_s``."""
         return self._result
 
 

@@ -67,7 +67,9 @@ def opened_group(store: Store, group_id: str) -> OpenedGroup:
     if group.kind not in _READERS:
         raise InputError("this has no view of its own", remedy="unfold it to see its runs")
     found = [
-        run for run in store.get_all(ids_of(store, group)) if not isinstance(run, StoreDamaged)
+        run
+        for run in store.get_all(ids_of(store, group), listed=False)
+        if not isinstance(run, StoreDamaged)
     ]
     if not found:
         raise InputError(f"none of the runs of this {group.kind} is in the history any more")

@@ -41,8 +41,8 @@ class InHand:
     """Whether it has ended, and ``run`` is all of it."""
 
     def result(self) -> RunResult:
-        """Return its document."""
-        return self.run.result() if isinstance(self.run, RunRecord) else self.run
+        """Return its document, for a file."""
+        return self.run.result(listed=False) if isinstance(self.run, RunRecord) else self.run
 
 
 class Keeper:

@@ -70,7 +70,7 @@ class CompareTab(ResultTab):
         def find(store: Store) -> HeldComparison:
             from gpuexplorer.gui.model.compare_file import held_stored
 
-            return held_stored([store.get(run_id) for run_id in ids])
+            return held_stored([store.get(run_id, listed=False) for run_id in ids])
 
         self._session.runs.do(find, self._show_stored, needs=ids)
 

@@ -371,7 +371,7 @@ class HistoryActions(QObject):
                 self.export_asked.emit(record)
 
         run_id = rows[0].id
-        self._runs.do(lambda store: StoredRun(store.get(run_id)), got, needs=[run_id])
+        self._runs.do(lambda store: StoredRun(store.get(run_id, listed=False)), got, needs=[run_id])
 
     def _ghost(self, rows: Rows) -> None:
         def got(ghost: Ghost | ExplorerError) -> None:
@@ -381,7 +381,7 @@ class HistoryActions(QObject):
                 self.ghost_asked.emit(ghost)
 
         run_id = rows[0].id
-        self._runs.do(lambda store: ghost_of(store.get(run_id)), got, needs=[run_id])
+        self._runs.do(lambda store: ghost_of(store.get(run_id, listed=False)), got, needs=[run_id])
 
     # ---- comparing
 

@@ -97,13 +97,13 @@ class CompareJob(EngineJob):
             finally:
                 self.restless = engines.restless
                 if self.comparing.rounds:
-                    self.result = self.comparing.result()
+                    self.result = self.comparing.result(listed=False)
                     self.keeping.end(*document_and_runs(self.result))
         return self.result
 
     def _round(self, standings: Sequence[Standing]) -> None:
         self.stepped.emit((standings, self._clock() - self._began))
-        self.keeping.offer(lambda: document_and_runs(self.comparing.result()))
+        self.keeping.offer(lambda: document_and_runs(self.comparing.result(listed=False)))
 
     def _clock(self) -> float:
         """Return the time without pauses, in seconds."""

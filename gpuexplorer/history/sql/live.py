@@ -111,7 +111,7 @@ def result_of(connection: Connection, number: int, run_id: str) -> RunResult | N
         raise run_damaged(run_id, f"its beginning: {error}") from None
     if not record.samples:
         return None
-    result = record.result()
+    result = record.result(listed=False)
     # When the samples were taken is not known of bare numbers.
     return result if timed else msgspec.structs.replace(result, batches=[])
 

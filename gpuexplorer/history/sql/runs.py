@@ -221,9 +221,12 @@ def samples_of(connection: Connection, run_id: str, number: int) -> Floats:
 
 
 def readable(
-    connection: Connection, ids: Sequence[str], with_samples: bool
+    connection: Connection, ids: Sequence[str], with_samples: bool, listed: bool
 ) -> dict[str, RunResult]:
-    """Return those of some finished runs that can be read, by id; ``ids`` fit one statement."""
+    """Return those of some finished runs that can be read, by id; ``ids`` fit one statement.
+
+    Their samples are lists, or unless they shall be ``listed`` arrays.
+    """
     finished = and_(runs.c.id.in_(map(clean, ids)), ~runs.c.running)
     numbers = {
         row.id: row.seq for row in connection.execute(select(runs.c.id, runs.c.seq).where(finished))
@@ -249,7 +252,8 @@ def readable(
             result = decode(unpack_document(packed[number]))
             if with_samples:
                 values = _joined(unpack_samples(data) for data in sampled[number])
-                result = msgspec.structs.replace(result, samples_s=as_list(values))
+                samples_s = as_list(values) if listed else values
+                result = msgspec.structs.replace(result, samples_s=samples_s)
             found[run_id] = result
     return found
 
