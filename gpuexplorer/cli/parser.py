@@ -9,8 +9,8 @@ from collections.abc import Callable, Container
 from importlib import import_module
 from typing import NamedTuple, NoReturn
 
-from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import (
+    cluster_options,
     compare_options,
     device_options,
     engines_options,
@@ -20,6 +20,7 @@ from gpuexplorer.cli import (
     sweep_options,
     tune_options,
 )
+from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli.knob_options import add_knob
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.errors import InputError
@@ -34,6 +35,10 @@ def _nothing(command: argparse.ArgumentParser) -> None:
 
 def _engines(command: argparse.ArgumentParser) -> None:
     engines_options.add_options(command, common.without_engine)
+
+
+def _cluster(command: argparse.ArgumentParser) -> None:
+    cluster_options.add_options(command, common.without_engine)
 
 
 def _workloads(command: argparse.ArgumentParser) -> None:
@@ -102,6 +107,13 @@ TABLE: dict[str, Command] = {
         "tune",
         tune_options.add_options,
         tune_options.EXAMPLES,
+    ),
+    "cluster": Command(
+        "start, show and end workers on many GPUs, which 'sweep --cluster' measures on",
+        "cluster",
+        _cluster,
+        cluster_options.EXAMPLES,
+        shared=common.without_engine,
     ),
     "operators": Command(
         "record what one iteration of a model calls: a table, a flame chart, a trace",

@@ -33,8 +33,8 @@ from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.manifest import Manifest
 
 if TYPE_CHECKING:
+    from gpuexplorer.cluster.connection import Cluster
     from gpuexplorer.history.store import Store
-
 
 SHOWN_REASONS = 6
 AXES = ("device", "threads", "fill", "cache", "variant", "precision", "size", "tunable", "switch",
@@ -51,7 +51,7 @@ def command(options: argparse.Namespace) -> int:
     ceilings = CeilingStore().find
     threads = space.by_name["threads"].values[0] if "threads" in space.by_name else None
     try:
-        with Engines(opener(options), threads or space.base.threads) as engines:
+        with measuring_on(options, threads or space.base.threads) as engines:
             space_sweep = SpaceSweep(
                 space,
                 workload,
@@ -75,7 +75,22 @@ def command(options: argparse.Namespace) -> int:
             store.close()
 
 
-def _run(space_sweep: SpaceSweep, engines: Engines, options: argparse.Namespace) -> int:
+def measuring_on(options: argparse.Namespace, threads: int | None) -> Engines | Cluster:
+    """Return what measures: this machine's engine, or the workers of a cluster."""
+    if options.cluster is None:
+        return Engines(opener(options), threads)
+    from gpuexplorer.cli.cluster import place_of, say_trouble
+    from gpuexplorer.cluster.connection import Cluster
+
+    cluster = Cluster(
+        place_of(options.cluster), slower_by=options.slower_by / 100, on_trouble=say_trouble
+    )
+    for sentence in cluster.words():
+        say(f"gpuexplorer: {sentence}")
+    return cluster
+
+
+def _run(space_sweep: SpaceSweep, engines: Engines | Cluster, options: argparse.Namespace) -> int:
     try:
         with sweep_progress(space_sweep.waiting) as progress:
             space_sweep.sweep.on_step = progress

@@ -7,6 +7,7 @@ from typing import get_args
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
+from gpuexplorer.cli.cluster_options import add_cluster
 from gpuexplorer.cli.knob_options import add_knobs, add_several
 from gpuexplorer.core.config import Cache
 from gpuexplorer.core.knobs import TRANSFERS
@@ -86,6 +87,7 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
         help="continue the latest sweep of the same: what it finished is not measured again",
     )  # fmt: skip
     common.no_history(way)
+    add_cluster(way)
     files = sweep.add_argument_group("files")
     common.csv(files, "write a row for each configuration")
     common.plot(files, "draw what fits the axes: lines against size, heat maps of blocks, bars")

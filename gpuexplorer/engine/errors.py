@@ -57,10 +57,22 @@ def error_of_loss(lost: EngineLost) -> ExplorerError:
 def error_of(failed: protocol.Failed) -> ExplorerError:
     """Return the error a Failed message stands for."""
     by_kind: dict[str, type[ExplorerError]] = {
-        e.kind: e for e in (WrongResult, OutOfMemory, MemoryTaken)
+        e.kind: e for e in (WrongResult, OutOfMemory, MemoryTaken, EngineKilled)
     }
     by_code: dict[int, type[ExplorerError]] = {2: InputError, 3: CannotRunHere}
     kind = by_kind.get(failed.kind) or by_code.get(failed.exit_code, WorkFailed)
     error = kind(failed.what, remedy=failed.remedy, detail=failed.detail)
     error.add_note(failed.traceback)
     return error
+
+
+def failed_of(error: ExplorerError) -> protocol.Failed:
+    """Return the message that stands for an error, so that it can travel; ``error_of`` reads it."""
+    return protocol.Failed(
+        generation=0,
+        kind=error.kind,
+        what=error.what,
+        remedy=error.remedy,
+        detail=error.detail,
+        exit_code=error.exit_code,
+    )

@@ -124,6 +124,15 @@ class Keeping:
             self._ended = False
         self._write_if_due()
 
+    def drop(self, run_id: str) -> None:
+        """Take a run that was kept out of the list, as one does whose figures do not hold."""
+        if self._store is None:
+            return
+        with self._lock:
+            self._waiting.pop(run_id, None)
+            self._states.pop(run_id, None)
+        self._store.do(lambda store: self._delete(store, run_id), self.tell)
+
     def end(self, document: Any, runs: Iterable[Run] = (), *, finished: bool = True) -> None:
         """Write what is left; not ``finished``: it was left, and may be gone on with."""
         if self._store is None:
@@ -196,6 +205,11 @@ class Keeping:
                 for run_id, run in runs.items():
                     if self._waiting.get(run_id) is run:  # else it went on meanwhile
                         del self._waiting[run_id]
+
+    def _delete(self, store: Store, run_id: str) -> None:
+        with self._one_write:  # which may be writing it now
+            if store.known([run_id]):
+                store.delete(run_id)
 
     def _wrote(self, outcome: object) -> None:
         error = outcome if isinstance(outcome, ExplorerError) else None

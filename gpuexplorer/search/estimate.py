@@ -42,6 +42,13 @@ class Estimate:
     low_s: float | None
     high_s: float | None
 
+    def shared(self, lanes: int) -> Estimate:
+        """Return the estimate where so many configurations are measured at a time."""
+        if lanes == 1:
+            return self
+        each = (self.seconds, self.low_s, self.high_s)
+        return Estimate(*(None if value is None else value / lanes for value in each))
+
     @property
     def words(self) -> str:
         """The estimate in words, such as ``about 4 min (3 to 6 min)``."""
@@ -95,6 +102,10 @@ class Estimator:
         if result is None:
             return
         self._learn(costs, seconds, result)
+
+    def returned(self, config: RunConfig) -> None:
+        """Note that a configuration that was done waits again."""
+        self._costs(config).waiting += 1
 
     def learn(self, result: RunResult) -> None:
         """Note what a run that was made before says of those still waiting."""

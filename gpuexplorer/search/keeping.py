@@ -198,6 +198,10 @@ class SweepKeeper:
         self._new_skips = True
         self._keeping.take(self._new_document())
 
+    def drop(self, result: RunResult) -> None:
+        """Take a run out of the store, whose figures do not hold."""
+        self._keeping.drop(result.id)
+
     def close(self, *, finished: bool) -> None:
         """Write what is left; ``finished`` says that no configuration waits any more."""
         self._closed.set()

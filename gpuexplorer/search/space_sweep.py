@@ -21,7 +21,7 @@ from gpuexplorer.search.least_launch import least_launch_s
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import SweepCell, cells_of
 from gpuexplorer.search.space import Space
-from gpuexplorer.search.sweep import Sweep, SweepStep
+from gpuexplorer.search.sweep import Spreads, Sweep, SweepStep
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -116,7 +116,7 @@ class SpaceSweep:
         """Whether an earlier try of this sweep was found."""
         return self._found
 
-    def run(self, engine: Measures) -> SweepDocument:
+    def run(self, engine: Measures | Spreads) -> SweepDocument:
         """Measure what waits and return the document; see ``Sweep.run`` for what it raises.
 
         Raises SweepHeld where another program measures the same sweep now. Whatever ends it, what

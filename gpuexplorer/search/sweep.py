@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sweep import PASSING, Why
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.engine.interleave import Measures
@@ -40,6 +42,9 @@ class Keeper(Protocol):
     def skip(self, config: RunConfig, reason: str, why: Why) -> None:
         """Keep that a configuration cannot be measured, and why; nothing is raised."""
 
+    def drop(self, result: RunResult) -> None:
+        """Keep a run no longer, whose figures do not hold; nothing is raised."""
+
 
 class Ahead(Protocol):
     """Builds kernels before their turn, where that disturbs no measurement."""
@@ -52,6 +57,39 @@ class Ahead(Protocol):
 
     def close(self) -> None:
         """Stop building."""
+
+
+@dataclass(frozen=True)
+class News:
+    """What has become of the configuration ``index``, by the order in which they were given.
+
+    With neither result nor error it is begun now, or begun anew, ``dropped`` when what was told of
+    it before does not hold: its worker was found to be slow.
+    """
+
+    index: int
+    result: RunResult | None = None
+    error: ExplorerError | None = None
+    seconds: float = 0.0
+    dropped: bool = False
+
+
+@runtime_checkable
+class Spreads(Protocol):
+    """Measures several configurations at a time, each on a device of its own: a cluster."""
+
+    @property
+    def lanes(self) -> int:
+        """How many it measures at a time."""
+
+    def spread(
+        self, configs: Sequence[RunConfig], workload: Workload, options: RunOptions
+    ) -> Generator[News | None]:
+        """Yield what becomes of each, in any order, and None now and then where nothing is new.
+
+        What was yielded is the caller's: it is let go of with the next step. Closing the generator
+        ends what is going. Raises EngineGone when nothing can measure any more.
+        """
 
 
 @dataclass(frozen=True)
@@ -107,6 +145,7 @@ class Sweep:
                 self._estimator.learn(cell.result)
         self._left: Estimate | None = None
         self._left_due = 0.0
+        self._lanes = 1
         self._done = len(self.cells) - len(self._order)
         self._stop = threading.Event()
 
@@ -126,7 +165,7 @@ class Sweep:
         now = time.monotonic()
         known = self._left is not None and self._left.seconds is not None
         if self._left is None or not known or now >= self._left_due or not self.waiting:
-            self._left = self._estimator.left()
+            self._left = self._estimator.left().shared(self._lanes)
             self._left_due = now + max(ESTIMATE_EVERY_S, 20 * (time.monotonic() - now))
         return self._left
 
@@ -149,12 +188,16 @@ class Sweep:
 
     # ---- the way through
 
-    def run(self, engine: Measures) -> list[SweepCell]:
+    def run(self, engine: Measures | Spreads) -> list[SweepCell]:
         """Measure what waits and return all cells, in the order of the points.
 
-        Raises EngineGone when there is no engine to go on with, and lets through what is no
-        ExplorerError, such as KeyboardInterrupt; ``cells`` holds what was done by then.
+        Nothing is built ahead for a cluster, whose workers build for themselves. Raises EngineGone
+        when there is no engine to go on with, and lets through what is no ExplorerError, such as
+        KeyboardInterrupt; ``cells`` holds what was done by then.
         """
+        if isinstance(engine, Spreads):
+            self._spread(engine)
+            return self.cells
         try:
             if self._ahead is not None:
                 configs = [self.cells[i].point.config for i in self._order]
@@ -170,29 +213,70 @@ class Sweep:
                 self._ahead.close()
         return self.cells
 
-    def _measure(self, engine: Measures, index: int) -> None:
+    def _spread(self, engine: Spreads) -> None:
+        """Measure what waits on as many devices as there are."""
+        order = list(self._order)
+        configs = [self._config(index) for index in order]
+        with closing(engine.spread(configs, self.workload, self.measuring)) as all_news:
+            for news in all_news:
+                self._lanes = max(1, engine.lanes)
+                if news is not None:
+                    self._take_news(order[news.index], news)
+                if self._stop.is_set():
+                    break
+
+    def _take_news(self, index: int, news: News) -> None:
+        outcome = news.result or news.error
+        if outcome is not None:
+            self._end(index, outcome, news.seconds)
+            return
+        if news.dropped:
+            self._take_back(index)
+        self._tell(index)
+
+    def _take_back(self, index: int) -> None:
+        """Let a cell wait again whose result does not hold."""
         cell = self.cells[index]
-        config = cell.point.config
-        assert config is not None  # only what waits is in the order
+        if cell.result is not None and self.keeper is not None:
+            self.keeper.drop(cell.result)
+        if not cell.waiting:
+            self.cells[index] = SweepCell(cell.point)
+            self._estimator.returned(self._config(index))
+            self._done -= 1
+
+    def _measure(self, engine: Measures, index: int) -> None:
         self._tell(index)
         started = time.perf_counter()
+        outcome: RunResult | ExplorerError
         try:
-            result = engine.measure(config, self.workload, self.measuring).result()
+            outcome = engine.measure(self._config(index), self.workload, self.measuring).result()
         except EngineGone:
             raise
         except ExplorerError as error:
-            why = why_of(error)
-            self.cells[index] = cell.skip(error.what, why)
+            outcome = error
+        self._end(index, outcome, time.perf_counter() - started)
+
+    def _end(self, index: int, outcome: RunResult | ExplorerError, seconds: float) -> None:
+        """Take in what came of a cell that took ``seconds``."""
+        cell, config = self.cells[index], self._config(index)
+        if isinstance(outcome, ExplorerError):
+            why = why_of(outcome)
+            self.cells[index] = cell.skip(outcome.what, why)
             self._estimator.took(config, 0.0, None)
             if self.keeper is not None and why not in PASSING:
-                self.keeper.skip(config, error.what, why)
+                self.keeper.skip(config, outcome.what, why)
         else:
-            self.cells[index] = cell.measured(result)
+            self.cells[index] = cell.measured(outcome)
             if self.keeper is not None:
-                self.keeper.keep(result)
-            self._estimator.took(config, time.perf_counter() - started, result)
+                self.keeper.keep(outcome)
+            self._estimator.took(config, seconds, outcome)
         self._done += 1
         self._tell(index)
+
+    def _config(self, index: int) -> RunConfig:
+        config = self.cells[index].point.config
+        assert config is not None  # only what waits is in the order
+        return config
 
     def _tell(self, index: int) -> None:
         if self.on_step is not None:

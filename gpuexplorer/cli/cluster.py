@@ -1,0 +1,137 @@
+"""``gpuexplorer cluster``: workers on many GPUs, started, shown and ended."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from pathlib import Path
+
+import msgspec
+
+from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.messages import output_console, say
+from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
+from gpuexplorer.cluster.certificates import FILE
+from gpuexplorer.cluster.connection import Cluster
+from gpuexplorer.cluster.place import ClusterPlace, find_cluster
+from gpuexplorer.cluster.starting import (
+    Launcher,
+    Local,
+    Slurm,
+    StartedCluster,
+    default_folder,
+    start,
+)
+from gpuexplorer.cluster.watch import end
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.units import plural
+
+SCHEMA = "gpuexplorer/cluster-workers/1"
+LOOK_S = 1.0
+
+
+def command(options: argparse.Namespace) -> int:
+    """Do what was asked with a cluster."""
+    check_targets(json_path(options.json))
+    actions = {"up": _up, "show": _show, "down": _down}
+    return actions[options.action](options)
+
+
+def place_of(word: str | None) -> ClusterPlace:
+    """Return the cluster that a user names: its file, that one's folder, an address."""
+    where = str(default_folder()) if word is None else word
+    if "://" not in where and Path(where).expanduser().is_dir():
+        where = str(Path(where).expanduser() / FILE)
+    if word is None and not Path(where).exists():
+        raise InputError(
+            "no cluster was started here",
+            remedy="start one with 'gpuexplorer cluster up', or name its cluster.toml",
+        )
+    return find_cluster(where)
+
+
+def _up(options: argparse.Namespace) -> int:
+    folder = (options.folder or default_folder()).expanduser().absolute()
+    with _TurnedIntoInterrupt():
+        try:
+            with start(_launcher(options), folder) as cluster:
+                return _stay(cluster)
+        except KeyboardInterrupt:
+            say("gpuexplorer: the cluster has ended")
+            return EXIT_INTERRUPTED
+
+
+def _launcher(options: argparse.Namespace) -> Launcher:
+    asked = options.local if options.local is not None else options.slurm
+    if asked < 1:
+        raise InputError(f"{asked} workers measure nothing", remedy="ask for 1 or more")
+    if options.local is not None:
+        return Local(asked, options.port)
+    return Slurm(
+        asked,
+        partition=options.partition,
+        account=options.account,
+        time=options.time,
+        memory=options.memory,
+        cores=options.cores,
+        gres=options.gres,
+        directives=options.directive,
+        host=options.host,
+        port=options.port,
+    )
+
+
+def _stay(cluster: StartedCluster) -> int:
+    """Say how to use the cluster, and stay until it is ended."""
+    say(f"gpuexplorer: the scheduler listens at {cluster.scheduler}")
+    say(f"gpuexplorer: use it with: gpuexplorer sweep ... --cluster {cluster.file}")
+    before = -1
+    with cluster.watching() as watch:
+        while not watch.ended(LOOK_S):
+            number = watch.workers()
+            if number != before:
+                before = number
+                say(plural(number, "gpuexplorer: {number} worker", "gpuexplorer: {number} workers"))
+    say("gpuexplorer: the cluster was ended with 'cluster down'")
+    return 0
+
+
+class _TurnedIntoInterrupt:
+    """Being told to end by the system ends the cluster as Ctrl-C does."""
+
+    def __enter__(self) -> None:
+        self._before = signal.signal(signal.SIGTERM, self._interrupt)
+
+    def __exit__(self, *ended: object) -> None:
+        signal.signal(signal.SIGTERM, self._before)
+
+    @staticmethod
+    def _interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+
+def _show(options: argparse.Namespace) -> int:
+    with Cluster(place_of(options.cluster), on_trouble=say_trouble) as cluster:
+        workers = [
+            {"address": lane.address, "host": lane.host, "devices": sorted(lane.devices)}
+            for lane in cluster.workers
+        ]
+        document = {"schema": SCHEMA, "devices": cluster.devices.devices, "workers": workers}
+        if options.json != "-":
+            for sentence in cluster.words():
+                output_console().print(sentence, markup=False)
+        if options.json is not None:
+            write_document(options.json, pretty_json(msgspec.to_builtins(document)))
+    return 0
+
+
+def _down(options: argparse.Namespace) -> int:
+    place = place_of(options.cluster)
+    end(place)
+    say(f"gpuexplorer: the cluster at {place.scheduler} has ended")
+    return 0
+
+
+def say_trouble(sentence: str) -> None:
+    """Tell what is wrong with a worker."""
+    say(f"gpuexplorer: {sentence}")

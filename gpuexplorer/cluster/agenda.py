@@ -1,0 +1,104 @@
+"""Which worker measures which configuration: a source is compiled once a machine.
+
+Configurations that run the same compiled kernel go to a machine that has it, as long as there are
+any; the others of that machine wait until the first has built it. Only when nothing new is left, a
+machine begins with what is built elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.search.order import Key, build_key
+
+AT_ONCE = 2
+"""Configurations that a worker has: one is measured, the other begins as soon as that has ended."""
+
+
+@dataclass
+class Lane:
+    """A worker, and what it has to do."""
+
+    address: str
+    host: str
+    devices: dict[str, DeviceInfo]
+    """Its own devices by what they are called in the cluster."""
+    going: list[int] = field(default_factory=list)
+    """What was given to it and has not ended, in order."""
+    latest: Key | None = None
+
+    def __hash__(self) -> int:
+        return hash(self.address)
+
+
+class Agenda:
+    """What waits, in the order in which it was given."""
+
+    def __init__(self, configs: Sequence[RunConfig]) -> None:
+        self._keys = [build_key(config) for config in configs]
+        self._devices = [config.device for config in configs]
+        self._waiting: dict[Key, deque[int]] = {}
+        for index, key in enumerate(self._keys):
+            self._waiting.setdefault(key, deque()).append(index)
+        self._device_of = {key: self._devices[q[0]] for key, q in self._waiting.items()}
+        self._fresh = dict.fromkeys(self._waiting)
+        """Keys that nobody builds or has built, in order."""
+        self._hosts: dict[str, dict[Key, Lane | None]] = {}
+        """By machine what it has built (None), or which worker builds it now."""
+
+    @property
+    def waiting(self) -> int:
+        """How many are given to nobody."""
+        return sum(map(len, self._waiting.values()))
+
+    def take(self, lane: Lane) -> int | None:
+        """Return what a worker does next; None when there is nothing for it now."""
+        key = self._choose(lane)
+        if key is None:
+            return None
+        lane.latest = key
+        self._fresh.pop(key, None)
+        self._hosts.setdefault(lane.host, {}).setdefault(key, lane)
+        queue = self._waiting[key]
+        index = queue.popleft()
+        if not queue:
+            del self._waiting[key]
+        lane.going.append(index)
+        return index
+
+    def _choose(self, lane: Lane) -> Key | None:
+        if lane.latest in self._waiting:
+            return lane.latest
+        here = self._hosts.get(lane.host, {})
+        for key, builder in here.items():
+            if key in self._waiting and builder in (None, lane) and self._suits(key, lane):
+                return key
+        for key in self._fresh:
+            if self._suits(key, lane):
+                return key
+        others = [k for k in self._waiting if k not in here and self._suits(k, lane)]
+        return max(others, key=lambda key: len(self._waiting[key]), default=None)
+
+    def _suits(self, key: Key, lane: Lane) -> bool:
+        return self._device_of[key] in lane.devices
+
+    def built(self, lane: Lane, index: int) -> bool:
+        """Note that something has ended; return whether others of its machine may go on by that."""
+        here, key = self._hosts.setdefault(lane.host, {}), self._keys[index]
+        first = here.get(key) is not None
+        here[key] = None
+        return first
+
+    def give_back(self, index: int) -> None:
+        """Let something wait again, before all others of its kind."""
+        self._waiting.setdefault(self._keys[index], deque()).appendleft(index)
+
+    def gone(self, lane: Lane) -> None:
+        """Note that a worker is gone: what it was building nobody builds."""
+        here = self._hosts.get(lane.host, {})
+        for key in [key for key, builder in here.items() if builder is lane]:
+            del here[key]

@@ -1,0 +1,65 @@
+"""Certificates for one cluster: whoever has the folder's files may use it, and nobody else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from gpuexplorer.cluster.library import load_distributed
+from gpuexplorer.cluster.place import SCHEMA, ClusterPlace
+from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.exchange.files import atomic_file, write_error
+
+FILE = "cluster.toml"
+CERT, KEY = "cert.pem", "key.pem"
+
+
+def make_certificates(folder: Path) -> None:
+    """Write a new certificate, which signs itself, and its key into a folder of one's own.
+
+    Raises InputError where it cannot be written, CannotRunHere without ``cryptography``.
+    """
+    try:
+        made = load_distributed().Security.temporary()
+    except ImportError:
+        raise CannotRunHere(
+            "certificates need the package cryptography, which is not installed here",
+            remedy="install it with: pip install 'gpuexplorer[cluster]'",
+        ) from None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+    except OSError as error:
+        raise write_error(folder, error) from None
+    for name, text in ((CERT, made.tls_client_cert), (KEY, made.tls_client_key)):
+        _write(folder / name, text)
+
+
+def write_place(folder: Path, scheduler: str) -> Path:
+    """Write the file for clients, beside the certificates; return its path."""
+    path = folder / FILE
+    lines = [
+        "# A cluster of GPU Explorer: whoever has this folder may use it.",
+        f'schema = "{SCHEMA}"',
+        f"scheduler = {msgspec.json.encode(scheduler).decode()}",
+    ]
+    if scheduler.startswith("tls://"):
+        lines += [f'ca = "{CERT}"', f'cert = "{CERT}"', f'key = "{KEY}"']
+    _write(path, "\n".join(lines) + "\n")
+    return path
+
+
+def place_in(folder: Path, scheduler: str) -> ClusterPlace:
+    """Return the place of a scheduler that uses the certificates of a folder."""
+    cert, key = str(folder / CERT), str(folder / KEY)
+    return ClusterPlace(scheduler=scheduler, ca=cert, cert=cert, key=key)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that nobody else may read."""
+    with atomic_file(path) as stream:
+        if os.name != "nt":
+            os.fchmod(stream.fileno(), 0o600)
+        stream.write(text.encode())

@@ -1,0 +1,250 @@
+"""A cluster as something that measures: its workers, their devices, a search spread over them."""
+
+from __future__ import annotations
+
+import queue
+import uuid
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+import msgspec
+
+import gpuexplorer
+from gpuexplorer.cluster.agenda import Lane
+from gpuexplorer.cluster.library import load_distributed
+from gpuexplorer.cluster.messages import read_described
+from gpuexplorer.cluster.place import ClusterPlace
+from gpuexplorer.cluster.references import EVERY_S, SLOWER_BY, References
+from gpuexplorer.cluster.spreading import Spreading
+from gpuexplorer.core.closing import Closing
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError
+from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.units import plural
+from gpuexplorer.engine.errors import EngineGone, error_of
+from gpuexplorer.search.sweep import News
+from gpuexplorer.workloads.workload import Workload
+
+CONNECT_S = 15.0
+DESCRIBE_S = 120.0
+"""How long the first workers may take to say what they have: their engines start meanwhile."""
+GPU = "GPU"
+"""The resource that a worker has one of: its device."""
+
+Kind = tuple[object, ...]
+
+
+def kind_of(device: DeviceInfo) -> Kind:
+    """Return what two devices must share to be the same hardware to a ranking."""
+    return (
+        device.backend, device.kind, device.name, device.driver, device.compute_units,
+        device.threads, device.compute_capability, device.limits.memory_B,
+    )  # fmt: skip
+
+
+def connect(place: ClusterPlace) -> Any:
+    """Return Dask's client of a scheduler; CannotRunHere where none answers."""
+    library = load_distributed()
+    try:
+        return library.Client(
+            place.scheduler, security=place.security(), timeout=CONNECT_S, set_as_default=False
+        )
+    except (OSError, TimeoutError) as error:
+        raise CannotRunHere(
+            f"no scheduler answers at {place.scheduler}",
+            remedy="start the cluster with 'gpuexplorer cluster up', or check the address and the "
+            "certificates",
+            detail=str(error),
+        ) from None
+
+
+class Cluster(Closing):
+    """The workers of a scheduler; a ``Spreads`` of ``search.sweep``.
+
+    Its devices are kinds of hardware, not cards: each is measured by all workers that have it.
+    """
+
+    def __init__(
+        self,
+        place: ClusterPlace,
+        *,
+        slower_by: float = SLOWER_BY,
+        check_every_s: float = EVERY_S,
+        on_trouble: Callable[[str], None] = lambda sentence: None,
+        tasks: Any = None,
+    ) -> None:
+        """Connect, and wait until the workers that are there have said what they have.
+
+        ``slower_by`` and ``check_every_s`` are those of ``References``; ``tasks`` replaces
+        ``cluster.worker``, for simulations. Raises CannotRunHere where nothing answers.
+        """
+        self._library = load_distributed()
+        if tasks is None:
+            from gpuexplorer.cluster import worker as tasks
+        self.tasks = tasks
+        self.place, self._on_trouble = place, on_trouble
+        self.slower_by, self.check_every_s = slower_by, check_every_s
+        self.topic = f"gpuexplorer-{uuid.uuid4().hex}"
+        self._kinds: dict[Kind, str] = {}
+        self._known: dict[str, Lane | None] = {}
+        """By address every worker that is there; None for one that cannot be used, or not yet."""
+        self._asked: dict[str, Any] = {}
+        self.client = connect(place)
+        try:
+            self.client.register_plugin(self.tasks.WorkerEngine())
+            self.look()
+            with self.client.as_current():
+                self._library.wait(list(self._asked.values()), timeout=DESCRIBE_S)
+            self.devices = self._first_devices()
+        except TimeoutError:
+            self.close()
+            raise CannotRunHere(
+                f"no worker said within {DESCRIBE_S:.0f} s what it can measure on",
+                remedy="see that each worker has the resource GPU=1, as those of 'gpuexplorer "
+                "cluster up' have",
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Leave the cluster; its workers stay."""
+        self.client.close()
+
+    def on_trouble(self, sentence: str) -> None:
+        """Tell the user something."""
+        self._on_trouble(sentence)
+
+    # ---- workers
+
+    @property
+    def workers(self) -> list[Lane]:
+        """The workers that can measure."""
+        return [lane for lane in self._known.values() if lane is not None]
+
+    @property
+    def lanes(self) -> int:
+        """How many configurations are measured at a time."""
+        return len(self.workers)
+
+    def look(self) -> tuple[list[Lane], list[Lane]]:
+        """Return the workers that have come, and those that have gone, since the last look."""
+        if self.client.status != "running":
+            raise self.lost()
+        try:
+            present = self.client.nthreads()
+        except (OSError, TimeoutError, RuntimeError) as error:
+            raise self.lost(str(error)) from None
+        gone = [self._known.pop(address) for address in list(self._known) if address not in present]
+        for address in [address for address in self._asked if address not in present]:
+            self._asked.pop(address).cancel()
+        for address in present:
+            if address not in self._known:
+                self._known[address] = None
+                self._asked[address] = self.client.submit(
+                    self.tasks.describe, workers=[address], resources={GPU: 1}, pure=False
+                )
+        come = []
+        for address in [a for a, future in self._asked.items() if future.done()]:
+            lane = self._lane(address, self._asked.pop(address))
+            self._known[address] = lane
+            if lane is not None:
+                come.append(lane)
+        return come, [lane for lane in gone if lane is not None]
+
+    def lost(self, detail: str = "") -> EngineGone:
+        """Return the error for a scheduler that is gone."""
+        return EngineGone(
+            f"the cluster's scheduler at {self.place.scheduler} is gone",
+            remedy="start the cluster again, then continue the sweep with --resume",
+            detail=detail,
+        )
+
+    def retire(self, lane: Lane, error: ExplorerError) -> None:
+        """Use a worker no more, for what it said."""
+        self._known[lane.address] = None
+        self.on_trouble(f"the worker on {lane.host} cannot measure any more: {error}")
+
+    def _lane(self, address: str, future: Any) -> Lane | None:
+        """Return a worker by what it said of itself; None for one that cannot be used."""
+        if future.status != "finished":
+            self.on_trouble(f"the worker at {address} did not say what it can measure on")
+            return None
+        said = read_described(future.result())
+        future.release()
+        if said.version != gpuexplorer.__version__:
+            self.on_trouble(
+                f"the worker on {said.host} has GPU Explorer {said.version} and is not used; "
+                f"install {gpuexplorer.__version__} there"
+            )
+            return None
+        if said.failed is not None:
+            self.on_trouble(f"the worker on {said.host} is not used: {error_of(said.failed)}")
+            return None
+        return Lane(address, said.host, self._named(said.devices))
+
+    # ---- devices
+
+    def _named(self, devices: DeviceList) -> dict[str, DeviceInfo]:
+        """Return a worker's devices by the names that their kinds have in the cluster."""
+        found: dict[str, DeviceInfo] = {}
+        for device in devices:
+            kind = kind_of(device)
+            if kind not in self._kinds:
+                many = sum(other[0] == device.backend for other in self._kinds)
+                self._kinds[kind] = f"{device.backend}:{many}"
+            found.setdefault(self._kinds[kind], device)
+        return found
+
+    def _first_devices(self) -> DeviceList:
+        self.look()
+        if not self.workers:
+            raise CannotRunHere(
+                f"the cluster at {self.place.scheduler} has no worker that can measure",
+                remedy="wait until its workers have started, or look at what they say",
+            )
+        counts = Counter(name for lane in self.workers for name in lane.devices)
+        first = {name: device for lane in self.workers for name, device in lane.devices.items()}
+        return DeviceList(
+            devices=tuple(
+                msgspec.structs.replace(first[name], id=name, hardware_id=_any(first[name]))
+                for name in sorted(counts, key=lambda name: (-counts[name], name))
+            )
+        )
+
+    def words(self) -> list[str]:
+        """Return who measures on what, a sentence for each kind of hardware."""
+        counts = Counter(name for lane in self.workers for name in lane.devices)
+        return [
+            plural(
+                counts[device.id],
+                "{number} worker has {device}, {name}",
+                "{number} workers have {device}, {name}",
+                device=device.id,
+                name=device.name,
+            )
+            for device in self.devices
+        ]
+
+    # ---- measuring
+
+    def spread(
+        self, configs: Sequence[RunConfig], workload: Workload, options: RunOptions
+    ) -> Generator[News | None]:
+        """Measure all; see ``search.sweep.Spreads``."""
+        inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.client.register_plugin(self.tasks.WorkerWorkload(workload.source))
+        self.client.subscribe_topic(self.topic, lambda event: inbox.put(event[1]))
+        references = References(configs, slower_by=self.slower_by, every_s=self.check_every_s)
+        spreading = Spreading(self, configs, workload.sha256, options, inbox, references, {GPU: 1})
+        try:
+            yield from spreading.news()
+        finally:
+            spreading.close()
+
+
+def _any(device: DeviceInfo) -> str:
+    """Return what stands for all cards of a kind where one card's id would."""
+    return f"GPU-{device.name}" if device.is_nvidia_gpu else device.hardware_id

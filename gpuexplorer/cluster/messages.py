@@ -1,0 +1,50 @@
+"""What a cluster's client and its workers tell each other, in bytes that Dask carries."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.engine.protocol import Failed
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """One configuration to measure, of a workload that the worker has by its fingerprint."""
+
+    tag: int
+    """Tells the answer from every other."""
+    config: RunConfig
+    sha256: str
+    options: RunOptions
+    topic: str
+    """Where the answer goes."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it: a result, or why there is none."""
+
+    tag: int
+    result: RunResult | None = None
+    failed: Failed | None = None
+    gone: bool = False
+    """Whether the worker cannot measure any more, so that another has to."""
+    seconds: float = 0.0
+    """How long it took there."""
+
+
+class Described(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker is: its version, its machine, and its devices or why it has none."""
+
+    version: str
+    host: str
+    devices: DeviceList = DeviceList()
+    failed: Failed | None = None
+
+
+encode = msgspec.msgpack.Encoder().encode
+read_asked = msgspec.msgpack.Decoder(Asked).decode
+read_answer = msgspec.msgpack.Decoder(Answer).decode
+read_described = msgspec.msgpack.Decoder(Described).decode

@@ -1,0 +1,133 @@
+"""Which workers are slow: one configuration is measured on each at the start and now and then.
+
+A worker is slow when the fastest launch of that reference takes longer than usual. Usual is what
+the reference took at best on each worker of the same hardware, and of these the lower median: of
+two workers the faster one's, of one worker its own. A worker is looked at again before it counts as
+slow, for a moment's load is no throttling. What it measured since it was last found good does not
+hold.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from gpuexplorer.cluster.agenda import Lane
+from gpuexplorer.core.config import RunConfig
+
+SLOWER_BY = 0.1
+"""The share by which a slow worker's reference takes longer than usual."""
+EVERY_S = 180.0
+REST_S = 30.0
+"""After this long a slow worker is looked at again."""
+LOOKS = 3
+"""Looks in a row that find a worker slow before it counts as slow."""
+MOST_RESTS = 10
+"""So often a slow worker is looked at again where no other is left."""
+MOST_CANDIDATES = 5
+"""Configurations that are tried as the reference; where none works, there is no reference."""
+
+
+@dataclass
+class Pace:
+    """How fast one worker is."""
+
+    best_s: float | None = None
+    latest_s: float | None = None
+    due: float = 0.0
+    """When its reference is to be measured again, by the clock."""
+    looks: int = 0
+    """Looks in a row that found it slow."""
+    rests: int = 0
+    unproven: list[int] = field(default_factory=list)
+    """What it has measured since it was last found good."""
+
+    @property
+    def slow(self) -> bool:
+        """Whether it counts as slow and gets nothing to measure."""
+        return self.looks >= LOOKS
+
+
+class References:
+    """The paces of all workers."""
+
+    def __init__(
+        self,
+        configs: Sequence[RunConfig],
+        *,
+        slower_by: float = SLOWER_BY,
+        every_s: float = EVERY_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``configs`` are those to be measured; the first of a device is its reference."""
+        self._slower_by, self._every_s, self._clock = slower_by, every_s, clock
+        self._candidates: dict[str, list[RunConfig]] = {}
+        for config in configs:
+            found = self._candidates.setdefault(config.device, [])
+            if len(found) < MOST_CANDIDATES:
+                found.append(config)
+        self._paces: dict[Lane, Pace] = {}
+
+    def pace(self, lane: Lane) -> Pace:
+        """Return what is known of a worker."""
+        return self._paces.setdefault(lane, Pace())
+
+    def due(self, lane: Lane) -> RunConfig | None:
+        """Return the reference that a worker is to measure before anything else; None for none."""
+        if self._clock() < self.pace(lane).due:
+            return None
+        found = (self._candidates.get(device) for device in lane.devices)
+        return next((candidates[0] for candidates in found if candidates), None)
+
+    def measured(self, lane: Lane, index: int) -> None:
+        """Note that a worker has measured something."""
+        self.pace(lane).unproven.append(index)
+
+    def failed(self, config: RunConfig) -> None:
+        """Note that a configuration is of no use as the reference; the next takes its place."""
+        candidates = self._candidates.get(config.device, [])
+        if config in candidates:
+            candidates.remove(config)
+            for lane, pace in self._paces.items():
+                if config.device in lane.devices:
+                    pace.best_s = pace.latest_s = None
+
+    def took(self, lane: Lane, seconds: float) -> list[Lane]:
+        """Note the fastest launch of a worker's reference; return whom that shows to be slow."""
+        pace = self.pace(lane)
+        pace.latest_s = seconds
+        pace.best_s = seconds if pace.best_s is None else min(seconds, pace.best_s)
+        pace.due = self._clock() + self._every_s
+        alike = [one for one in self._paces if one.devices.keys() & lane.devices.keys()]
+        bests = sorted(p.best_s for one in alike if (p := self._paces[one]).best_s is not None)
+        most_s = bests[(len(bests) - 1) // 2] * (1 + self._slower_by)
+        found = []
+        for one in alike:
+            known = self._paces[one]
+            if known.latest_s is None or (one is not lane and known.slow):
+                continue
+            if known.latest_s <= most_s:
+                if one is lane:
+                    known.looks = known.rests = 0
+                    known.unproven.clear()
+                continue
+            if one is not lane:  # found out by another's pace: it is looked at again at once
+                known.due = 0.0
+                continue
+            known.looks += 1
+            known.due = 0.0
+            if known.slow:
+                known.due = self._clock() + REST_S
+                known.rests += 1
+                found.append(one)
+        return found
+
+    def gone(self, lane: Lane) -> None:
+        """Forget a worker."""
+        self._paces.pop(lane, None)
+
+    def exhausted(self, lanes: Sequence[Lane]) -> bool:
+        """Whether all workers have been slow for so long that waiting is of no use."""
+        paces = [self.pace(lane) for lane in lanes]
+        return bool(paces) and all(pace.slow and pace.rests > MOST_RESTS for pace in paces)

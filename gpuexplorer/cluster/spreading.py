@@ -1,0 +1,296 @@
+"""One search spread over a cluster's workers, from the first task to the last answer.
+
+What waits stays here and goes to a worker only when it is about to measure, so that a worker that
+comes late gets its share and one that dies takes two configurations at the most, which another
+measures. Every task names its worker; none is moved or repeated by Dask itself.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from gpuexplorer.cluster.agenda import AT_ONCE, Agenda, Lane
+from gpuexplorer.cluster.messages import Answer, Asked, encode, read_answer
+from gpuexplorer.cluster.references import References
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.units import quantity
+from gpuexplorer.engine.errors import EngineGone, EngineKilled, error_of
+from gpuexplorer.search.sweep import News
+
+LOOK_S = 1.0
+"""Between two looks at which workers there are."""
+POLL_S = 0.25
+MOST_DEATHS = 3
+"""Workers that may die at one configuration before it is given up."""
+ALONE_S = 60.0
+"""How long a search waits for a worker when none is left."""
+
+
+class HasWorkers(Protocol):
+    """A cluster, as far as a search needs it."""
+
+    client: Any
+    tasks: Any
+    topic: str
+
+    @property
+    def workers(self) -> list[Lane]:
+        """The workers that can measure."""
+
+    def look(self) -> tuple[list[Lane], list[Lane]]:
+        """Return the workers that have come, and those that have gone, since the last look."""
+
+    def lost(self, detail: str = "") -> EngineGone:
+        """Return the error for a scheduler that is gone."""
+
+    def retire(self, lane: Lane, error: ExplorerError) -> None:
+        """Use a worker no more, for what it said."""
+
+    def on_trouble(self, sentence: str) -> None:
+        """Tell the user something."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    lane: Lane
+    index: int | None
+    """Which configuration; None for the worker's reference."""
+    config: RunConfig
+    future: Any
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """A task whose answer will not come."""
+
+    tag: int
+    status: str
+
+
+class Spreading:
+    """The way through a search's configurations on all workers at a time."""
+
+    def __init__(
+        self,
+        cluster: HasWorkers,
+        configs: Sequence[RunConfig],
+        sha256: str,
+        options: RunOptions,
+        inbox: queue.SimpleQueue[Any],
+        references: References,
+        resource: dict[str, int],
+    ) -> None:
+        """``inbox`` gets the answers as bytes, as soon as they come, from another thread."""
+        self._cluster, self._configs = cluster, configs
+        self._sha256, self._options = sha256, options
+        self._inbox, self._references, self._resource = inbox, references, resource
+        self._agenda = Agenda(configs)
+        self._tasks: dict[int, _Task] = {}
+        self._tag = 0
+        self._deaths: dict[int, int] = {}
+        self._look_due = 0.0
+        self._alone_since: float | None = None
+
+    def news(self) -> Iterator[News | None]:
+        """Measure all; see ``search.sweep.Spreads``."""
+        for lane in self._cluster.workers:
+            lane.going.clear()
+        while self._agenda.waiting or self._points_going:
+            if time.monotonic() >= self._look_due:
+                yield from self._look()
+            try:
+                item = self._inbox.get(timeout=POLL_S)
+            except queue.Empty:
+                yield None
+                continue
+            if isinstance(item, _Ended):
+                yield from self._ended(item)
+            else:
+                yield from self._answered(read_answer(item))
+
+    def close(self) -> None:
+        """End what is going on the workers."""
+        tasks, self._tasks = list(self._tasks.values()), {}
+        if tasks:
+            self._cluster.client.cancel([task.future for task in tasks])
+
+    @property
+    def _points_going(self) -> bool:
+        return any(task.index is not None for task in self._tasks.values())
+
+    # ---- out
+
+    def _feed(self, lane: Lane) -> Iterator[News]:
+        """Give a worker something to do, as long as it has room."""
+        config = self._references.due(lane)
+        if config is not None:
+            if not any(t.lane is lane and t.index is None for t in self._tasks.values()):
+                self._submit(lane, None, config)
+            return
+        if self._references.pace(lane).slow:
+            return
+        while len(lane.going) < AT_ONCE:
+            index = self._agenda.take(lane)
+            if index is None:
+                return
+            self._submit(lane, index, self._configs[index])
+            if lane.going[0] == index:
+                yield News(index)
+
+    def _submit(self, lane: Lane, index: int | None, config: RunConfig) -> None:
+        self._tag += 1
+        tag, own = self._tag, lane.devices[config.device]
+        asked = Asked(
+            tag=tag,
+            config=msgspec.structs.replace(config, device=own.id),
+            sha256=self._sha256,
+            options=self._options,
+            topic=self._cluster.topic,
+        )
+        future = self._cluster.client.submit(
+            self._cluster.tasks.measure,
+            encode(asked),
+            key=f"measure-{self._cluster.topic}-{tag}",
+            workers=[lane.address],
+            resources=self._resource,
+            pure=False,
+        )
+        self._tasks[tag] = _Task(lane, index, config, future)
+        future.add_done_callback(lambda done: self._note_end(tag, done))
+
+    def _note_end(self, tag: int, future: Any) -> None:
+        if future.status != "finished":  # else the answer is told, or on its way
+            self._inbox.put(_Ended(tag, future.status))
+
+    # ---- in
+
+    def _answered(self, answer: Answer) -> Iterator[News]:
+        task = self._tasks.pop(answer.tag, None)
+        if task is None:
+            return
+        lane, error = task.lane, None if answer.failed is None else error_of(answer.failed)
+        if error is not None and answer.gone:
+            self._cluster.retire(lane, error)
+            yield from self._lose(lane, task)
+            return
+        if task.index is None:
+            yield from self._referenced(task, answer)
+        else:
+            lane.going.remove(task.index)
+            result = None if answer.result is None else _named(answer.result, task.config)
+            if result is not None:
+                self._references.measured(lane, task.index)
+            yield News(task.index, result, error, answer.seconds)
+            if self._agenda.built(lane, task.index):
+                for other in self._cluster.workers:
+                    if other.host == lane.host and other is not lane:
+                        yield from self._feed(other)
+            if lane.going:
+                yield News(lane.going[0])
+        task.future.release()  # the result is stored
+        yield from self._feed(lane)
+
+    def _referenced(self, task: _Task, answer: Answer) -> Iterator[News]:
+        """Take in how fast a worker is, and take back what a slow one has measured."""
+        if answer.result is None:
+            self._references.failed(task.config)
+            return
+        for lane in self._references.took(task.lane, answer.result.timing.min_s):
+            pace = self._references.pace(lane)
+            taken_back, pace.unproven = pace.unproven, []
+            if pace.rests == 1:
+                self._cluster.on_trouble(
+                    f"the worker on {lane.host} ({lane.address}) is slow: its reference takes "
+                    f"{quantity(pace.latest_s, 's')}; what it measured since it was last found "
+                    "good is measured again"
+                )
+            for index in taken_back:
+                self._agenda.give_back(index)
+                yield News(index, dropped=True)
+            for other in self._cluster.workers:
+                yield from self._feed(other)
+        if self._references.exhausted(self._cluster.workers):
+            raise WorkFailed(
+                "every worker of the cluster has become slow",
+                remedy="see what else runs there and whether they are too hot, then continue "
+                "with --resume",
+            )
+
+    def _ended(self, ended: _Ended) -> Iterator[News]:
+        task = self._tasks.get(ended.tag)
+        if task is None:
+            return
+        if ended.status == "error" and not _died(task.future):
+            raise CannotRunHere(
+                f"the worker on {task.lane.host} cannot do what it is asked",
+                remedy="see that it has the same version of GPU Explorer and of Dask",
+                detail=str(task.future.exception()),
+            )
+        if ended.status in ("cancelled", "lost"):
+            raise self._cluster.lost()
+        yield from self._lose(task.lane, task)
+
+    # ---- workers that come and go
+
+    def _look(self) -> Iterator[News]:
+        _, gone = self._cluster.look()
+        for lane in gone:
+            yield from self._lose(lane, None)
+        workers = self._cluster.workers
+        self._check_somebody_can(workers)
+        for lane in workers:
+            yield from self._feed(lane)
+        self._look_due = time.monotonic() + LOOK_S
+
+    def _check_somebody_can(self, workers: Sequence[Lane]) -> None:
+        now = time.monotonic()
+        if workers:
+            self._alone_since = None
+        elif self._alone_since is None:
+            self._alone_since = now
+        elif now - self._alone_since > ALONE_S:
+            raise EngineGone(
+                f"the cluster has had no worker for {ALONE_S:.0f} s",
+                remedy="start workers again, then continue the sweep with --resume",
+            )
+
+    def _lose(self, lane: Lane, task: _Task | None) -> Iterator[News]:
+        """Let others do what a worker was to do that is gone."""
+        lost = [tag for tag, one in self._tasks.items() if one.lane is lane]
+        tasks = [self._tasks.pop(tag) for tag in lost] + ([task] if task is not None else [])
+        futures = {id(one): one.future for one in tasks}
+        self._cluster.client.cancel(list(futures.values()))
+        first = lane.going[0] if lane.going else None
+        for index in reversed(lane.going):
+            self._deaths[index] = self._deaths.get(index, 0) + (index == first)
+            if self._deaths[index] >= MOST_DEATHS:
+                said = f"{MOST_DEATHS} workers were lost while they measured it"
+                yield News(index, error=EngineKilled(said, remedy="run it again"))
+            else:
+                self._agenda.give_back(index)
+        lane.going.clear()
+        self._agenda.gone(lane)
+        self._references.gone(lane)
+        for other in self._cluster.workers:
+            yield from self._feed(other)
+
+
+def _named(result: RunResult, config: RunConfig) -> RunResult:
+    """Return a result with the device called as in the cluster; whose it was stays in it."""
+    device = msgspec.structs.replace(result.device, id=config.device)
+    own = msgspec.structs.replace(result.config, device=config.device)
+    return msgspec.structs.replace(result, config=own, device=device)
+
+
+def _died(future: Any) -> bool:
+    """Whether Dask has given a task up because its worker died."""
+    return type(future.exception()).__name__ == "KilledWorker"

@@ -1,0 +1,144 @@
+"""What runs in a cluster's worker: one engine of ours, which measures what its tasks ask for.
+
+A worker has one device. Of several NVIDIA GPUs in a machine each worker takes one that no other
+has, and the engine sees no more than that. The engine ends with the worker, however that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Any
+
+from distributed import WorkerPlugin, get_worker
+
+import gpuexplorer
+from gpuexplorer.calibration.store import CeilingStore, data_folder
+from gpuexplorer.cluster.messages import Answer, Asked, Described, encode, read_asked
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError
+from gpuexplorer.core.locks import FileLock
+from gpuexplorer.engine.errors import EngineGone, failed_of
+from gpuexplorer.engine.interpreters import default_engine
+from gpuexplorer.engine.session import EngineSession
+from gpuexplorer.history.processes import this_host
+from gpuexplorer.search.engines import Engines
+from gpuexplorer.workloads.workload import Workload, WorkloadSource
+
+NAME = "gpuexplorer"
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
+    """The engine of a worker, started with its first task and used by all that follow."""
+
+    name = NAME
+    idempotent = True
+
+    def __init__(self) -> None:
+        self._engines: Engines | None = None
+        self._gpu: FileLock | None = None
+        self._one_at_a_time: Any = None
+
+    def setup(self, worker: Any) -> None:
+        """Get ready in a worker; Dask calls this."""
+        self._one_at_a_time = threading.Lock()
+
+    def teardown(self, worker: Any) -> None:
+        """End the engine; Dask calls this."""
+        engines, self._engines = self._engines, None
+        if engines is not None:
+            engines.close()
+        if self._gpu is not None:
+            self._gpu.close()
+
+    def devices(self) -> DeviceList:
+        """Return what the worker can measure on; raises what says why there is nothing."""
+        with self._one_at_a_time:
+            return self._opened().devices
+
+    def measure(self, asked: Asked, workload: Workload) -> Answer:
+        """Measure a configuration."""
+        began = time.perf_counter()
+        try:
+            with self._one_at_a_time:
+                record = self._opened().measure(asked.config, workload, asked.options)
+        except ExplorerError as error:
+            gone = isinstance(error, EngineGone)
+            return Answer(tag=asked.tag, failed=failed_of(error), gone=gone)
+        seconds = time.perf_counter() - began
+        return Answer(tag=asked.tag, result=record.result(), seconds=seconds)
+
+    def _opened(self) -> Engines:
+        if self._engines is None:
+            engines = Engines(_open, None)
+            gpus = [device for device in engines.devices if device.is_nvidia_gpu]
+            if len({gpu.hardware_id for gpu in gpus}) > 1:
+                engines.close()
+                self._take_one(gpus)
+                engines = Engines(_open, None)
+            self._engines = engines
+        return self._engines
+
+    def _take_one(self, gpus: list[DeviceInfo]) -> None:
+        """Have the engine see one GPU, which no other worker of this machine has."""
+        for uuid in sorted({gpu.hardware_id for gpu in gpus}):
+            lock = FileLock(data_folder() / "cluster" / f"{uuid}.lock")
+            if lock.taken:
+                self._gpu = lock
+                os.environ[VISIBLE] = uuid
+                return
+            lock.close()
+        raise CannotRunHere(
+            f"other workers have all {len(gpus)} GPUs of {this_host()}",
+            remedy="start as many workers as there are GPUs",
+        )
+
+
+class WorkerWorkload(WorkerPlugin):  # type: ignore[misc]
+    """A workload that tasks name by its fingerprint; workers that come later get it as well."""
+
+    idempotent = True
+
+    def __init__(self, source: WorkloadSource) -> None:
+        self.name = workload_name(source.sha256)
+        self._source = source
+        self._workload: Workload | None = None
+
+    @property
+    def workload(self) -> Workload:
+        """The workload, checked on its first use."""
+        if self._workload is None:
+            self._workload = Workload(self._source)
+        return self._workload
+
+
+def workload_name(sha256: str) -> str:
+    """Return what a worker knows a workload by."""
+    return f"{NAME}-{sha256}"
+
+
+def _open(threads: int | None) -> EngineSession:
+    return EngineSession(python=default_engine(), threads=threads, ceilings=CeilingStore().find)
+
+
+# ---- tasks
+
+
+def describe() -> bytes:
+    """Return what this worker is, as ``Described``."""
+    version, host = gpuexplorer.__version__, this_host()
+    try:
+        devices = get_worker().plugins[NAME].devices()
+    except ExplorerError as error:
+        return encode(Described(version=version, host=host, failed=failed_of(error)))
+    return encode(Described(version=version, host=host, devices=devices))
+
+
+def measure(task: bytes) -> None:
+    """Measure what ``Asked`` says, and tell it as an ``Answer`` under its topic."""
+    worker, asked = get_worker(), read_asked(task)
+    workload = worker.plugins[workload_name(asked.sha256)].workload
+    answer = worker.plugins[NAME].measure(asked, workload)
+    worker.log_event(asked.topic, encode(answer))

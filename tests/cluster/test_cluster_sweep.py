@@ -1,0 +1,127 @@
+"""A sweep on a real cluster over TLS: every point once, whatever dies meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed")
+
+from gpuexplorer.cluster.connection import Cluster
+from gpuexplorer.cluster.place import ClusterPlace
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.engine.errors import EngineGone
+from gpuexplorer.history.model import Row
+from gpuexplorer.history.store import Query, Store
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.space import Axis, Space
+from gpuexplorer.search.space_sweep import SpaceSweep
+from gpuexplorer.search.sweep import News, SweepStep
+from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.workload import Workload
+from tests.support import counted_tasks
+from tests.support.clusters import cluster_up
+
+MATMUL = load()["matmul"]
+SPACE = Space(
+    RunRequest(workload="matmul", variant="naive", size={"": 16}, device="cpu"),
+    (Axis("block.x", tuple(range(1, 26))), Axis("block.y", tuple(range(1, 21)))),
+)
+POINTS = 500
+NEVER = 1000.0
+"""Two workers on two busy cores disturb each other: here nobody is slow."""
+
+
+class Watched(Cluster):
+    """Notes which configurations were its references."""
+
+    def __init__(self, place: ClusterPlace) -> None:
+        super().__init__(place, slower_by=NEVER, tasks=counted_tasks)
+        self.references: set[str] = set()
+
+    def spread(
+        self, configs: Sequence[RunConfig], workload: Workload, options: RunOptions
+    ) -> Generator[News | None]:
+        """Spread as ever."""
+        self.references.add(str(configs[0].block))
+        return super().spread(configs, workload, options)
+
+    def kill_a_worker(self) -> None:
+        """Kill one as the system does when memory is short."""
+        pids = self.client.run(os.getpid)
+        os.kill(sorted(pids.values())[0], signal.SIGKILL)
+
+
+def sweep_on(
+    cluster: Cluster, store: Store, on_step: Callable[[SweepStep], None], *, resume: bool = False
+) -> SpaceSweep:
+    return SpaceSweep(
+        SPACE, MATMUL, cluster.devices, Measuring(samples=3), store=store, resume=resume,
+        on_step=on_step,
+    )  # fmt: skip
+
+
+def test_workers_and_scheduler_die_and_nothing_is_measured_again_once_it_is_stored(
+    tmp_path: Path,
+) -> None:
+    measured = tmp_path / "measured.txt"
+    stored: dict[str, float] = {}
+    kills = {60, 150, 240}
+    references: set[str] = set()
+    store = Store.open(tmp_path / "history.sqlite")
+    environment = {counted_tasks.VARIABLE: str(measured)}
+    with (
+        cluster_up(tmp_path / "one", "--local", "2", **environment) as up,
+        cluster_up(tmp_path / "two", "--local", "2", **environment) as second,
+    ):
+        up.wait_for("2 workers")
+        with Watched(up.place) as cluster:
+
+            def strike(step: SweepStep) -> None:
+                if not step.ended:
+                    return
+                assert step.cell.result is not None, step.cell.skipped
+                stored.setdefault(str(step.cell.result.config.block), time.time())
+                if step.done in kills:
+                    kills.remove(step.done)
+                    cluster.kill_a_worker()
+                if step.done == 330:
+                    up.end(signal.SIGKILL)
+
+            sweep = sweep_on(cluster, store, strike)
+            with pytest.raises(EngineGone, match=r"scheduler at tls://.* is gone; .*--resume"):
+                sweep.run(cluster)
+            references |= cluster.references
+            assert not kills
+            assert sweep.waiting <= POINTS - 330
+        second.wait_for("2 workers")
+        with Watched(second.place) as cluster:
+            again = sweep_on(cluster, store, strike, resume=True)
+            assert again.resumed == POINTS - sweep.waiting
+            document = again.run(cluster)
+            references |= cluster.references
+    assert len(document.measured) == POINTS
+    keys = Counter(row.block_words for row in _rows(store, again.group))
+    assert len(keys) == POINTS and set(keys.values()) == {1}
+    store.close()
+    late = {
+        block
+        for began, block in counted_tasks.written(measured)
+        if block in stored and began > stored[block]
+    }
+    assert late <= references, "measured again although it was stored"
+
+
+def _rows(store: Store, group: str | None) -> list[Row]:
+    assert group is not None
+    found: list[Row] = []
+    while rows := store.find(Query(group=group), offset=len(found), limit=200):
+        found += rows
+    return found

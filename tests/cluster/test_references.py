@@ -1,0 +1,102 @@
+"""A worker that is slower than those like it, or than it was, is found, and a moment's load not."""
+
+from __future__ import annotations
+
+from gpuexplorer.cluster.agenda import Lane
+from gpuexplorer.cluster.references import EVERY_S, LOOKS, MOST_RESTS, REST_S, References
+from tests.cluster.test_agenda import config, lane
+
+CONFIGS = [config(4, x) for x in range(1, 9)]
+
+
+class Clock:
+    """Stands still."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def looks(known: References, one: Lane, seconds: float, times: int = LOOKS) -> list[Lane]:
+    found: list[Lane] = []
+    for _ in range(times):
+        assert known.due(one) is not None
+        found += known.took(one, seconds)
+    return found
+
+
+def test_every_worker_measures_the_reference_first_and_again_after_some_minutes() -> None:
+    clock = Clock()
+    known, one = References(CONFIGS, clock=clock), lane("a", "one")
+    assert known.due(one) == CONFIGS[0]
+    known.took(one, 1.0)
+    assert known.due(one) is None
+    clock.now += EVERY_S
+    assert known.due(one) == CONFIGS[0]
+
+
+def test_of_two_workers_the_slower_one_is_found_and_what_it_measured_is_known() -> None:
+    known, fast, slow = References(CONFIGS), lane("a", "one"), lane("b", "two")
+    assert known.took(slow, 1.3) == []
+    known.measured(slow, 5)
+    known.took(fast, 1.0)
+    assert looks(known, slow, 1.3) == [slow], "it was first alone, and is looked at again"
+    assert known.pace(slow).slow and not known.pace(fast).slow
+    assert known.pace(slow).unproven == [5]
+
+
+def test_a_worker_that_becomes_slower_than_it_was_is_found_and_may_recover() -> None:
+    clock = Clock()
+    known, one = References(CONFIGS, clock=clock), lane("a", "one")
+    known.took(one, 1.0)
+    known.measured(one, 3)
+    clock.now += EVERY_S
+    assert looks(known, one, 1.2) == [one]
+    assert known.due(one) is None
+    clock.now += REST_S
+    assert known.due(one) is not None
+    known.took(one, 1.02)
+    assert not known.pace(one).slow
+    assert known.pace(one).unproven == []
+
+
+def test_a_moments_load_makes_nobody_slow() -> None:
+    clock = Clock()
+    known, one = References(CONFIGS, clock=clock), lane("a", "one")
+    known.took(one, 1.0)
+    clock.now += EVERY_S
+    assert looks(known, one, 1.5, LOOKS - 1) == []
+    assert known.took(one, 1.0) == []
+    assert known.due(one) is None
+
+
+def test_workers_of_other_hardware_are_not_held_against_each_other() -> None:
+    configs = [*CONFIGS, config(4, 1, "cuda:1")]
+    known = References(configs)
+    one, other = lane("a", "one"), lane("b", "two", "cuda:1")
+    known.took(one, 1.0)
+    assert known.took(other, 9.0) == []
+    assert known.due(other) is None
+
+
+def test_a_reference_that_cannot_be_measured_gives_way_to_the_next() -> None:
+    known, one = References(CONFIGS[:2]), lane("a", "one")
+    known.failed(CONFIGS[0])
+    assert known.due(one) == CONFIGS[1]
+    known.failed(CONFIGS[1])
+    assert known.due(one) is None, "then workers measure without a reference"
+
+
+def test_that_all_workers_stay_slow_is_told_after_some_time() -> None:
+    clock = Clock()
+    known, one = References(CONFIGS, clock=clock), lane("a", "one")
+    known.took(one, 1.0)
+    clock.now += EVERY_S
+    looks(known, one, 2.0)
+    for _ in range(MOST_RESTS):
+        assert not known.exhausted([one])
+        clock.now += REST_S
+        known.took(one, 2.0)
+    assert known.exhausted([one])
