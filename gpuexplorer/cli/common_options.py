@@ -52,9 +52,10 @@ def engine(group: Group) -> None:
         "before it counts as hung (default: 10 s, with --yes 120 s)",
     )  # fmt: skip
     group.add_argument(
-        "--python", metavar="NAME|PATH",
+        "--engine", "--python", dest="python", metavar="NAME|PATH",
         help="the Python that runs the engine: a name from 'gpuexplorer engines', an interpreter, "
-        "or an environment's folder (default: built-in, or as 'engines default' says)",
+        "an environment's folder, or an engine on another machine (default: built-in, or as "
+        "'engines default' says)",
     )  # fmt: skip
     history(group)
     _verbose(group)

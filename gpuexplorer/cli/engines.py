@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from gpuexplorer.cli import engines_managed
+from gpuexplorer.cli import engines_far, engines_managed
 from gpuexplorer.cli.engines_managed import managed_words
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
@@ -16,7 +16,8 @@ from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.candidates import FoundInterpreter, find_candidates
 from gpuexplorer.engine.checking import EngineReport, check_engine
-from gpuexplorer.engine.interpreters import BUILT_IN, Interpreters
+from gpuexplorer.engine.interpreters import BUILT_IN, Interpreters, is_far
+from gpuexplorer.engine.machine import SCHEME
 from gpuexplorer.environments.managed import find_managed, list_managed, remove
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def command(options: argparse.Namespace) -> int:
         "find": _find, "add": _add, "check": _check, "remove": _remove, "default": _default,
         "kinds": engines_managed.kinds, "create": engines_managed.make,
         "fetch": engines_managed.fetch, "clean": engines_managed.clean,
+        "update": engines_far.update,
     }  # fmt: skip
     return actions.get(options.action, _list)(options)
 
@@ -45,7 +47,7 @@ def _list(options: argparse.Namespace) -> int:
     words = [BUILT_IN, *(one.name for one in known.all() if one.name is not None)]
     default = known.default or BUILT_IN
     if options.quick:
-        paths = {one.name: str(one.path) for one in known.all()}
+        paths = {one.name: one.where for one in known.all()}
         reports = [EngineReport(name=n, path=paths.get(n, "this program's own")) for n in words]
     else:
         reports = [_report(word) for word in words]
@@ -95,15 +97,21 @@ def _report(word: str) -> EngineReport:
 
 def _add(options: argparse.Namespace) -> int:
     known = Interpreters()
-    added = known.add(options.name, options.path)
+    if options.path.startswith(SCHEME):
+        ended = engines_far.set_up(options)
+        added = known.find(options.name) if ended is None else None
+        if added is None:
+            return ended or 0
+    else:
+        added = known.add(options.name, options.path)
     if options.no_check:
-        report = EngineReport(name=options.name, path=str(added.path))
+        report = EngineReport(name=options.name, path=added.where)
     else:
         report = _report(options.name)
         if not report.ok:  # a name for what cannot be an engine would only be in the way
             known.remove(options.name)
     if report.ok:
-        say(f"gpuexplorer: '{options.name}' is {added.path}; use it with --python {options.name}")
+        say(f"gpuexplorer: '{options.name}' is {added.where}; use it with --engine {options.name}")
     _deliver([report], options, default=known.default, checked=not options.no_check)
     if not report.ok:
         say(f"gpuexplorer: '{options.name}' was not added; --no-check takes it as it is")
@@ -111,6 +119,8 @@ def _add(options: argparse.Namespace) -> int:
 
 
 def _remove(options: argparse.Namespace) -> int:
+    if is_far(options.name):
+        return engines_far.remove(options.name, keep=options.keep)
     made = find_managed(options.name)
     if made is not None:
         freed = remove(options.name)

@@ -106,7 +106,7 @@ def make(options: argparse.Namespace) -> int:
     if not _agreed(made, options, f"Make '{name}' in {folder}?"):
         return 0
     try:
-        with _progress(name) as sink:
+        with set_up_progress(name) as sink:
             done = create(made, name, sink)
     except KeyboardInterrupt:
         say(
@@ -125,7 +125,7 @@ def fetch(options: argparse.Namespace) -> int:
     if not _agreed(made, options, f"Fetch them into {options.folder}?"):
         return 0
     try:
-        with _progress(kind.name) as sink:
+        with set_up_progress(kind.name) as sink:
             sums = fill(made, options.folder, sink)
     except KeyboardInterrupt:
         say("gpuexplorer: stopped; the same command continues with what is there")
@@ -285,7 +285,7 @@ def _write(done: Managed | None, made: EnvironmentPlan, options: argparse.Namesp
 
 
 @contextmanager
-def _progress(title: str) -> Iterator[Sink]:
+def set_up_progress(title: str) -> Iterator[Sink]:
     """Show how far it is until the block ends: a bar, or in a log a line now and then."""
     if not is_terminal():
         yield _PlainLines(title)

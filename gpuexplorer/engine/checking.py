@@ -77,8 +77,8 @@ def check_engine(
     except ExplorerError as error:
         name = word or BUILT_IN
         return EngineReport(name=name, path=name, problem=error.what, remedy=error.remedy)
-    name = BUILT_IN if chosen is None else chosen.name or str(chosen.path)
-    path = sys.executable if chosen is None else str(chosen.path)
+    name = BUILT_IN if chosen is None else chosen.name or chosen.where
+    path = sys.executable if chosen is None else chosen.where
     on_step("starting")
     asked = _Asked()
     engine = Engine(EngineOptions(python=word, handshake_s=handshake_s), asked.take)

@@ -21,7 +21,7 @@ import gpuexplorer
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import LIVE, RunOptions
-from gpuexplorer.engine import failed_start, protocol, suspension
+from gpuexplorer.engine import failed_start, link, protocol, suspension
 from gpuexplorer.engine.deadlines import CANCEL_GRACE_S, NEVER, Deadlines
 from gpuexplorer.engine.death import (
     for_memory,
@@ -47,6 +47,10 @@ DRAIN_S = 0.05
 MOST_WAITING = 300
 """Messages that wait to be handled, five seconds' worth of samples, before the next is read."""
 LOOK_FOR_ROOM_S = 0.1
+RECONNECT_AFTER_S = (0.0, 1.0, 2.0, 4.0, 8.0, 15.0)
+"""Waits before each try to reach another machine again; the last one repeats."""
+RECONNECT_FOR_S = 600.0
+"""How long another machine is tried to be reached again."""
 
 LossKind = Literal["crash", "hang", "cancelled", "start"]
 _LAST_MESSAGES = (
@@ -145,6 +149,7 @@ class Engine:
         self._cancelled = False
         """Whether the latest run was cancelled after it was sent."""
         self._deadlines = Deadlines(options.handshake_s)
+        self._link = _LinkWatch()
 
     # ---- asking
 
@@ -268,6 +273,7 @@ class Engine:
         process, self._process = self._process, None
         self._ready = False
         self._run = None
+        self._link.due = None
         if process is not None:
             process.send(protocol.Shutdown())
             process.end(CANCEL_GRACE_S)
@@ -346,6 +352,7 @@ class Engine:
             return
         process.answers_as = welcome.pid
         self._ready = self._was_ready = True
+        self._link = _LinkWatch()
         self._on_event(
             EngineReady(
                 welcome=welcome,
@@ -392,7 +399,7 @@ class Engine:
 
     def _next_due(self) -> float:
         if self._process is None:
-            return NEVER
+            return NEVER if self._link.due is None else self._link.due
         return self._deadlines.due(ready=self._ready, cancelled=self._cancelled)
 
     def _look_for_suspension(self, *, at_once: bool = False) -> bool:
@@ -425,7 +432,11 @@ class Engine:
             self._on_event(protocol.Stage(generation=self._generation, name=name))
 
     def _check_overdue(self) -> None:
-        if self._process is None or time.monotonic() < self._next_due():
+        if time.monotonic() < self._next_due():
+            return
+        if self._process is None:
+            self._link.due = None
+            self._spawn()
             return
         if self._deadlines.stopping_since is not None:
             self._give_up("cancelled", self._deadlines.not_stopped())
@@ -455,6 +466,12 @@ class Engine:
         status = process.end(1.0)
         if not self._ready:
             self._start_failed(failed_start.ended(process, status), status)
+        elif process.launch.machine is not None:
+            machine = process.launch.machine
+            what = link.lost(machine, status, list(process.output))
+            # What the program there said of its own end is as good as on this machine.
+            outside = link.is_of_link(status) or status == 0
+            self._after_loss("crash", what, status, outside=outside)
         else:
             words = how_it_ended(status, self._killed_before, process.output, self._deadlines.stage)
             config = self._run.config if self._run is not None and self._began else None
@@ -471,6 +488,12 @@ class Engine:
         """Tell why an engine never answered; one in another Python that never did is given up."""
         process = self._process
         assert process is not None
+        if process.launch.machine is not None and self._was_ready and link.is_of_link(status):
+            if self._link.plan():
+                self._log(why.reason)
+                self._process = None
+                return
+            self._failed_starts = MAX_FAILED_STARTS
         if process.launch.label is not None and not self._was_ready:
             self._failed_starts = MAX_FAILED_STARTS
         self._failed_starts += 1
@@ -512,6 +535,7 @@ class Engine:
     ) -> None:
         """Tell what happened, and start afresh; a run that had not begun is asked for again."""
         self._failed_starts += self._asked_devices and self._run is None
+        far = self._process is not None and self._process.launch.machine is not None
         self._process = None
         self._ready = self._asked_devices = False
         self._deadlines.ended()
@@ -543,8 +567,32 @@ class Engine:
                 may_be_long=may_be_long,
             )
         )
-        if restarting and self._process is None:
+        if not restarting or self._process is not None:
+            return
+        if far:
+            self._link.plan()
+        else:
             self._spawn()
+
+
+class _LinkWatch:
+    """When another machine is tried to be reached again, later each time."""
+
+    def __init__(self) -> None:
+        self.due: float | None = None
+        """When the next try is due; None for none."""
+        self._tries = 0
+        self._since: float | None = None
+
+    def plan(self) -> bool:
+        """Plan the next try; return False when they have lasted long enough."""
+        now = time.monotonic()
+        self._since = now if self._since is None else self._since
+        if now > self._since + RECONNECT_FOR_S:
+            return False
+        self.due = now + RECONNECT_AFTER_S[min(self._tries, len(RECONNECT_AFTER_S) - 1)]
+        self._tries += 1
+        return True
 
 
 def _kernel(workload: Workload | None, config: RunConfig | None) -> bool:

@@ -60,16 +60,16 @@ class Compiler:
             if self._cancelled:
                 raise Cancelled
             try:
-                launch = engine_start(self._python, None, framed=False)
+                launch = engine_start(self._python, None, framed=False, compiles=True)
                 process = subprocess.Popen(
-                    [*launch.command, "--compile"],
+                    launch.command,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
                     env=launch.environment,
                     creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
                 )
-            except InputError as error:
+            except (InputError, CannotRunHere) as error:
                 raise CannotRunHere(
                     f"the compiler's process cannot be started: {error.what}", remedy=error.remedy
                 ) from None

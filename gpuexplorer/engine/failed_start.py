@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import gpuexplorer
 from gpuexplorer.core.bootstrap import FILE, OLDEST_PYTHON
-from gpuexplorer.engine import protocol
+from gpuexplorer.engine import link, protocol
 from gpuexplorer.engine.death import signal_name
 from gpuexplorer.engine.process import EngineProcess, EngineStart
 
@@ -46,10 +47,16 @@ def cannot_run(launch: EngineStart, error: OSError) -> FailedStart:
 
 def ended(process: EngineProcess, status: int | None) -> FailedStart:
     """Say how a process ended that never answered."""
-    python = process.launch.command[0]
+    python = process.launch.place
     output = list(process.output)
     how = _status(status)
     detail = last_lines(process)
+    machine = process.launch.machine
+    if machine is not None and process.python is None and not process.flooded:
+        if link.is_of_link(status):
+            return FailedStart(*link.not_reached(machine, output), detail)
+        if "No such file" in "\n".join(output):
+            return FailedStart(*not_set_up(process.launch, output), detail)
     if process.flooded:
         return FailedStart(
             f"{python} was ended: it printed more than 1 MiB before an engine answered",
@@ -89,9 +96,22 @@ def ended(process: EngineProcess, status: int | None) -> FailedStart:
     )
 
 
+def not_set_up(launch: EngineStart, output: Iterable[str]) -> tuple[str, str]:
+    """Return what another machine lacks, its Python or this very version, and what to do."""
+    assert launch.machine is not None
+    update = f"update it there with: gpuexplorer engines update {launch.label}"
+    if any("bootstrap.py" in line for line in output):
+        return (
+            f"{launch.machine.host} does not have GPU Explorer {gpuexplorer.__version__} as it is "
+            "here",
+            update,
+        )
+    return f"{launch.machine.host} has no {launch.machine.python} any more", update
+
+
 def silent(process: EngineProcess, seconds: float) -> FailedStart:
     """Say that a process did not answer in time."""
-    python = process.launch.command[0]
+    python = process.launch.place
     if process.launch.label is None:
         what = f"the engine did not answer within {seconds:g} s"
     elif process.python is not None:

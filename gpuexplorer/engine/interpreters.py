@@ -1,8 +1,8 @@
 """The Pythons that engines run in: by name in ``engines.json``, or by path.
 
 A word for an engine is ``built-in`` (this program's own Python), a name that was given with
-``gpuexplorer engines add``, the path of an interpreter or of an environment's folder, or a command
-such as ``python3.12``.
+``gpuexplorer engines add``, the path of an interpreter or of an environment's folder, a command
+such as ``python3.12``, or an interpreter on another machine, ``ssh://me@box/home/me/env/bin/python``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.engine.machine import SCHEME, Machine
 from gpuexplorer.exchange.files import atomic_file, read_file, write_error
 
 SCHEMA = "gpuexplorer/engines/1"
@@ -33,16 +34,36 @@ class Interpreter:
 
     path: Path
     name: str | None = None
+    machine: Machine | None = None
+    """The other machine that ``path`` is on."""
+
+    @classmethod
+    def of(cls, words: str, name: str | None = None) -> Interpreter:
+        """Return what a line of ``engines.json`` means, or an address of another machine's."""
+        if not words.startswith(SCHEME):
+            return cls(Path(words), name)
+        machine = Machine.read(words)
+        if not machine.python:
+            raise InputError(
+                f"{words} names no Python there",
+                remedy="'gpuexplorer engines add NAME ADDRESS' finds or makes one",
+            )
+        return cls(Path(machine.python), name, machine)
+
+    @property
+    def where(self) -> str:
+        """Its path, or its address."""
+        return str(self.path) if self.machine is None else str(self.machine)
 
     @property
     def label(self) -> str | None:
         """What a run's environment says of it; None for this program's own."""
-        return self.name or (None if self.is_own else str(self.path))
+        return self.name or (None if self.is_own else self.where)
 
     @property
     def is_own(self) -> bool:
         """Whether it is the Python that runs this program, of the same environment."""
-        return is_own(self.path)
+        return self.machine is None and is_own(self.path)
 
 
 class EnginesFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +73,7 @@ class EnginesFile(msgspec.Struct, frozen=True, kw_only=True):
     default: str | None = None
     """The name of the default engine; None: the built-in one."""
     engines: dict[str, str] = {}
-    """Names and the interpreters' absolute paths, in the order they were added."""
+    """Names and the interpreters' absolute paths or addresses, in the order they were added."""
 
 
 def config_folder() -> Path:
@@ -98,7 +119,7 @@ class Interpreters:
 
     def all(self) -> list[Interpreter]:
         """Return every engine that has a name, in the order they were added."""
-        return [Interpreter(Path(path), name) for name, path in self.read().engines.items()]
+        return [Interpreter.of(path, name) for name, path in self.read().engines.items()]
 
     @property
     def default(self) -> str | None:
@@ -114,10 +135,10 @@ class Interpreters:
                 f"there is an engine '{name}' already: {file.engines[name]}",
                 remedy="choose another name, or remove it first",
             )
-        path = interpreter_at(word)
-        engines = {**file.engines, name: str(path)}
+        added = _at(word, name)
+        engines = {**file.engines, name: added.where}
         self.write(msgspec.structs.replace(file, engines=engines))
-        return Interpreter(path, name)
+        return added
 
     def remove(self, name: str) -> EnginesFile:
         """Forget an engine; return what the file held before, for ``bring_back``."""
@@ -155,21 +176,37 @@ class Interpreters:
             return None
         file = self.read()
         if word in file.engines:
-            path = Path(file.engines[word])
-            if not path.exists():
+            found = Interpreter.of(file.engines[word], word)
+            if found.machine is None and not found.path.exists():
                 raise InputError(
-                    f"the engine '{word}' is gone: there is no {path}",
+                    f"the engine '{word}' is gone: there is no {found.path}",
                     remedy=f"make it again, or 'gpuexplorer engines remove {word}'",
                 )
-            return Interpreter(path, word)
+            return found
         if not word.strip() or (not _is_path(word) and shutil.which(word) is None):
             raise InputError(f"'{word}' is no engine, no command and no path", remedy=_names(file))
-        return Interpreter(interpreter_at(word))
+        return _at(word)
+
+
+def _at(word: str, name: str | None = None) -> Interpreter:
+    """Return the interpreter at a path or an address; InputError where there is none."""
+    if word.startswith(SCHEME):
+        return Interpreter.of(word, name)
+    return Interpreter(interpreter_at(word), name)
 
 
 def find_interpreter(word: str | None) -> Interpreter | None:
     """Return the interpreter that a word means, as ``Interpreters.find`` does."""
     return None if word is None or word == BUILT_IN else Interpreters().find(word)
+
+
+def is_far(word: str | None) -> bool:
+    """Whether a word means an engine on another machine; False for one that means none."""
+    try:
+        found = find_interpreter(word)
+    except InputError:
+        return False
+    return found is not None and found.machine is not None
 
 
 def default_engine() -> str | None:
@@ -261,6 +298,8 @@ def name_for(path: Path, taken: set[str]) -> str:
 def engine_words(word: str | None) -> str:
     """Return what an engine is called among others: its name, or the end of its path."""
     said = word or BUILT_IN
+    if said.startswith(SCHEME):
+        return Machine.read(said).host
     path = Path(said)
     if len(path.parts) < 2:
         return said

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
+import select
 import signal
 import sys
 import traceback
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from gpuexplorer.core.bootstrap import EXIT_UNSUITABLE, REQUIRED, install_command, refusal
 from gpuexplorer.core.frozen import is_frozen
 from gpuexplorer.engine.cores import default_threads, usable_cores
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer as Buffer
 
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -60,16 +65,36 @@ def take_streams() -> tuple[BinaryIO, BinaryIO]:
     return incoming, outgoing
 
 
+class Listening(io.RawIOBase):
+    """A stream that ends as well when nothing comes for ``silence_s`` seconds."""
+
+    def __init__(self, descriptor: int, silence_s: float) -> None:
+        self._descriptor, self._silence_s = descriptor, silence_s
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        """Read what there is; 0 at the end, or after the silence."""
+        # What came while this process was kept from looking counts: it is asked before it is late.
+        ready, _, _ = select.select([self._descriptor], [], [], self._silence_s)
+        return os.readv(self._descriptor, [buffer]) if ready else 0
+
+
 def main(argv: list[str]) -> int:
     """Run the engine until its input ends.
 
     With ``--compile`` answer one compile request instead, with ``--profile FILE`` run the launch
-    that a file asks for, for a profiler.
+    that a file asks for, for a profiler. ``--silence S``: nothing heard for so many seconds is the
+    end of the input, and ends what the engine has started as well.
     """
     parser = argparse.ArgumentParser(prog="gpuexplorer engine")
     parser.add_argument("--threads", type=int, default=default_threads())
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--profile", type=Path)
+    parser.add_argument("--silence", type=float, metavar="S")
+    parser.add_argument("--nice", type=int, default=0)
     options = parser.parse_args(argv)
     threads = min(max(1, options.threads), usable_cores())
     for name in _THREAD_VARIABLES:  # read when numpy and torch are imported
@@ -80,7 +105,11 @@ def main(argv: list[str]) -> int:
         return run_file(options.profile, threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     go_first()
+    if options.nice:
+        os.nice(options.nice)
     incoming, outgoing = take_streams()
+    if options.silence is not None and not options.compile:
+        incoming = io.BufferedReader(Listening(os.dup(incoming.fileno()), options.silence))
     if options.compile:
         from gpuexplorer.compile.service import serve
 
@@ -91,7 +120,7 @@ def main(argv: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - a broken library breaks in its own way
         outgoing.write(_unloadable(error))
         return EXIT_UNSUITABLE
-    return Server(incoming, outgoing, threads).serve()
+    return Server(incoming, outgoing, threads, alone=options.silence is not None).serve()
 
 
 def _unloadable(error: Exception) -> bytes:

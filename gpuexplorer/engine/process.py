@@ -17,10 +17,13 @@ from typing import BinaryIO, cast
 import msgspec
 
 from gpuexplorer.core import frozen
+from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.frozen import module_command
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.cores import check_threads
 from gpuexplorer.engine.interpreters import find_interpreter
+from gpuexplorer.engine.machine import ALIVE_EVERY_S, Machine, far_engine
+from gpuexplorer.engine.program import far_bootstrap
 from gpuexplorer.engine.surroundings import environment_for, own_environment
 
 LOG_LINES = 400
@@ -40,23 +43,47 @@ class EngineStart:
     command: list[str]
     environment: dict[str, str]
     label: str | None = None
+    machine: Machine | None = None
+    """Where it runs; None on this one."""
+
+    @property
+    def place(self) -> str:
+        """What runs it, in words: an interpreter's path, with the machine if it is another."""
+        if self.machine is None:
+            return self.command[0]
+        return f"{self.machine.python} on {self.machine.host}"
 
 
-def engine_start(python: str | None, threads: int | None, *, framed: bool = True) -> EngineStart:
+def engine_start(
+    python: str | None, threads: int | None, *, framed: bool = True, compiles: bool = False
+) -> EngineStart:
     """Return how an engine is started in this program's own interpreter, or in another.
 
     ``python`` is a word for an engine (see ``interpreters``); ``framed`` says that its standard
-    output carries frames. Raises InputError for a word that means none, and for more threads than
-    there are.
+    output carries frames; ``compiles`` starts the compiler's process in its place. Raises
+    InputError for a word that means none, and for more threads than there are, CannotRunHere for
+    one on another machine without an ssh.
     """
-    check_threads(threads)
     chosen = find_interpreter(python)
+    machine = chosen.machine if chosen is not None else None
+    if machine is None:
+        check_threads(threads)
+    arguments = [*_arguments(threads), *(["--compile"] if compiles else [])]
+    if machine is not None and chosen is not None:
+        named = os.environ.get(BUILD_DEADLINE_VARIABLE)
+        words = far_engine(
+            machine,
+            far_bootstrap(),
+            [*(["--framed"] if framed else []), frozen.ENGINE, *arguments],
+            {BUILD_DEADLINE_VARIABLE: named} if named else {},
+        )
+        command = machine.command(words)
+        return EngineStart(command, own_environment(), chosen.label, machine)
     if chosen is None or chosen.is_own:
         label = None if chosen is None else chosen.label
-        return EngineStart(engine_command(threads, framed=framed), own_environment(), label)
-    command = module_command(
-        frozen.ENGINE, *_arguments(threads), python=str(chosen.path), framed=framed
-    )
+        command = frozen.engine_command(*arguments, framed=framed)
+        return EngineStart(command, own_environment(), label)
+    command = module_command(frozen.ENGINE, *arguments, python=str(chosen.path), framed=framed)
     return EngineStart(command, environment_for(chosen.path), chosen.label)
 
 
@@ -131,8 +158,16 @@ class EngineProcess:
 
     def _write(self) -> None:
         stream = cast(BinaryIO, self._process.stdin)
+        every_s = None if self.launch.machine is None else ALIVE_EVERY_S
+        alive = protocol.frame(protocol.Alive())
         try:
-            while (data := self._outgoing.get()) is not None:
+            while True:
+                try:
+                    data = self._outgoing.get(timeout=every_s)
+                except queue.Empty:
+                    data = alive
+                if data is None:
+                    break
                 stream.write(data)
                 stream.flush()
         except (OSError, ValueError):

@@ -102,6 +102,10 @@ class Cancel(Message, frozen=True, kw_only=True):
     generation: int
 
 
+class Alive(Message, frozen=True, kw_only=True):
+    """Say that somebody still waits for an engine on another machine."""
+
+
 class Shutdown(Message, frozen=True, kw_only=True):
     """End the process."""
 
@@ -256,7 +260,7 @@ class Failed(Message, frozen=True, kw_only=True):
     traceback: str = ""
 
 
-ClientMessage = Hello | ListDevices | Run | Cancel | Shutdown
+ClientMessage = Hello | ListDevices | Run | Cancel | Alive | Shutdown
 EngineMessage = (
     Welcome | Refused | Devices | Stage | Prepared | Samples | MemoryCounted | Telemetry
     | NeedsConfirmation | Finished | Counted | Profiled | Cancelled | Failed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import signal
 import tempfile
 import threading
 import time
@@ -52,7 +53,11 @@ PROFILE_SLACK_S = 30.0
 class Server:
     """Serves one client until its input ends."""
 
-    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO, threads: int) -> None:
+    def __init__(
+        self, incoming: BinaryIO, outgoing: BinaryIO, threads: int, *, alone: bool = False
+    ) -> None:
+        """``alone``: nobody on this machine ends what the engine has started; it does so itself."""
+        self._alone = alone
         self._incoming = incoming
         self._outgoing = outgoing
         self._threads = threads
@@ -112,6 +117,8 @@ class Server:
                 self._take(protocol.client_decoder.decode(body))
         except (protocol.ProtocolError, msgspec.DecodeError, OSError, ValueError) as error:
             print(f"engine: unreadable message: {error}", flush=True)
+        if self._alone and os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)
         os._exit(0)
 
     def _take(self, message: protocol.ClientMessage) -> None:

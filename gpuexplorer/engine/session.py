@@ -18,6 +18,7 @@ from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, Event
 from gpuexplorer.engine.cores import check_threads
 from gpuexplorer.engine.errors import error_of, error_of_loss
+from gpuexplorer.engine.interpreters import is_far
 from gpuexplorer.engine.receiver import CeilingsOf, Receiver
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.workload import Workload
@@ -53,7 +54,8 @@ class EngineSession(Closing):
 
         Raises InputError for more CPU threads than this machine has.
         """
-        check_threads(threads)
+        if not is_far(python):
+            check_threads(threads)
         self._ceilings = ceilings
         self._engine = Engine(EngineOptions(python=python, threads=threads), self._on_event, log)
         self._devices: protocol.Devices | None = None

@@ -60,7 +60,9 @@ SWITCH_S = 0.0005
 def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="gpuexplorer", description="Open the window.")
     parser.add_argument("--kernels", type=Path, action="append", default=[], metavar="DIR")
-    parser.add_argument("--python", metavar="NAME|PATH", help="the engine's Python")
+    parser.add_argument(
+        "--engine", "--python", dest="python", metavar="NAME|PATH", help="the engine's Python"
+    )
     parser.add_argument("--threads", type=int, metavar="T", help="CPU threads work may use")
     sessions = [word for word in argv if is_session(word)]
     options = parser.parse_known_args([word for word in argv if not is_session(word)])[0]

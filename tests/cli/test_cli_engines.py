@@ -70,7 +70,7 @@ def test_an_engine_from_its_first_word_to_its_last(
     added = call("engines", "add", "mine", "good")
     assert added.returncode == 0, added.stderr
     python = folder / "good" / "bin" / "python"
-    assert f"'mine' is {python}; use it with --python mine" in added.stderr
+    assert f"'mine' is {python}; use it with --engine mine" in added.stderr
     version = ".".join(map(str, sys.version_info[:3]))
     assert f"Python {version}, answered in" in added.stdout
     assert "numpy:cpu" in added.stdout

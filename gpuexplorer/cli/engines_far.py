@@ -1,0 +1,109 @@
+"""``gpuexplorer engines add NAME ssh://…``, ``update``, ``remove``: engines on other machines."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.engines_managed import set_up_progress
+from gpuexplorer.cli.messages import is_terminal, say
+from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.units import quantity
+from gpuexplorer.engine.interpreters import Interpreters, checked_name, find_interpreter
+from gpuexplorer.engine.machine import HOME, Machine
+from gpuexplorer.environments import far
+from gpuexplorer.environments.kinds import find_kind
+
+KEPT = "gpuexplorer: stopped; what is there is kept: the same command continues"
+
+
+def set_up(options: argparse.Namespace) -> int | None:
+    """Have an engine on another machine and give it a name; return None where that is done."""
+    name, machine = checked_name(options.name), Machine.read(options.path)
+    taken = Interpreters().read().engines.get(name)
+    if taken is not None:
+        raise InputError(
+            f"there is an engine '{name}' already: {taken}",
+            remedy="choose another name, or remove it first",
+        )
+    kind = find_kind(options.kind) if options.kind else None
+    try:
+        found = far.look(machine, options.python or machine.python)
+        say(f"gpuexplorer: {machine.host} has {found.words}")
+        with set_up_progress(name) as sink:
+            if kind is None and (options.python or machine.python):
+                far.send_program(machine, found.python, sink)
+                there = replace(machine, python=found.python)
+            else:
+                kind = kind or find_kind(found.kind)
+                if not _agreed(options, kind.title, machine):
+                    return 0
+                folder = Path(options.source).expanduser() if options.source else None
+                there = far.make(found, kind, folder, sink)
+    except KeyboardInterrupt:
+        say(KEPT)
+        return EXIT_INTERRUPTED
+    far.add(name, there)
+    return None
+
+
+def _agreed(options: argparse.Namespace, title: str, machine: Machine) -> bool:
+    """Return whether an environment may be made there; without a terminal --yes has to say."""
+    if options.yes:
+        return True
+    question = f"Set up '{title}' on {machine.host}, below {HOME} there?"
+    if not (sys.stdin.isatty() and is_terminal()):
+        raise InputError(
+            f"this sets up '{title}' on {machine.host}, and nobody can be asked here",
+            remedy="add --yes to agree, or --python PATH for a Python that is there",
+        )
+    sys.stderr.write(" ".join((question, "[Y/n]", "")))
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+
+
+def update(options: argparse.Namespace) -> int:
+    """Bring this very version to another machine."""
+    machine = _machine(options.name)
+    try:
+        with set_up_progress(options.name) as sink:
+            far.add(options.name, far.update(machine, sink))
+    except KeyboardInterrupt:
+        say(KEPT)
+        return EXIT_INTERRUPTED
+    say(f"gpuexplorer: {machine.host} has this version of GPU Explorer now")
+    return 0
+
+
+def remove(name: str, *, keep: bool) -> int:
+    """Forget an engine on another machine, and delete what was set up there unless ``keep``."""
+    machine = _machine(name)
+    freed = 0
+    if not keep:
+        try:
+            freed = far.remove(machine)
+        except KeyboardInterrupt:
+            return EXIT_INTERRUPTED
+        except WorkFailed as error:
+            error.remedy = f"'gpuexplorer engines remove {name} --keep' only forgets it here"
+            raise
+    Interpreters().remove(name)
+    say(
+        f"gpuexplorer: forgot '{name}'; what was set up on {machine.host} is still there"
+        if keep
+        else f"gpuexplorer: removed '{name}' and freed {quantity(freed, 'B')} on {machine.host}"
+    )
+    return 0
+
+
+def _machine(name: str) -> Machine:
+    found = find_interpreter(name)
+    if found is None or found.machine is None:
+        raise InputError(
+            f"the engine '{name}' is on this machine",
+            remedy="name one that was added with its address, ssh://…",
+        )
+    return found.machine

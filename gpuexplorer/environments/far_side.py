@@ -1,0 +1,274 @@
+"""What works on another machine while an engine is set up there: standard library alone.
+
+It is sent as text to a Python there, reads one request as a line of JSON, and answers with such
+lines; bytes of files follow the request. Each file stands under its own name once its SHA-256 is
+right. The end of its input ends it, and what it has started.
+"""
+
+from __future__ import annotations
+
+import configparser
+import errno
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, BinaryIO
+
+CHUNK_B = 1 << 18
+TELL_EVERY_S = 0.2
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FULL_WORDS = re.compile(
+    r"No space left on device|\(os error (28|122|27)\)|Disk quota exceeded|File too large", re.I
+)
+READY = "gpuexplorer-far.json"
+"""In an environment that is finished: what it is."""
+
+
+def tell(**words: Any) -> None:
+    """Answer with a line."""
+    sys.stdout.write(json.dumps(words) + "\n")
+    sys.stdout.flush()
+
+
+def place(path: str) -> str:
+    """Return a path with the home folder in it."""
+    return os.path.expanduser(path)
+
+
+def free_B(path: str) -> int:
+    """Return the free space where a path is or would be, in bytes."""
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    return shutil.disk_usage(path).free
+
+
+# ---- files
+
+
+def put(request: dict[str, Any], incoming: BinaryIO) -> None:
+    """Take files into a folder, those that are not there yet; then it gets its own name."""
+    final = place(request["folder"])
+    begun = final + ".part" if request["at_once"] else final
+    if request["at_once"] and os.path.isdir(final):
+        tell(have=[one["size"] for one in request["files"]])
+        tell(done=True)
+        return
+    missing = sum(one["size"] for one in request["files"])
+    os.makedirs(begun, exist_ok=True)
+    have = []
+    for one in request["files"]:
+        path = os.path.join(begun, one["path"])
+        if os.path.exists(path) and digest(path) == one["sha256"]:
+            have.append(one["size"])
+            continue
+        part = f"{path}.{one['sha256'][:12]}.part"
+        have.append(os.path.getsize(part) if os.path.exists(part) else 0)
+    missing -= sum(have)
+    if missing > free_B(begun):
+        tell(error="full", path=begun, missing_B=missing - free_B(begun))
+        return
+    tell(have=have)
+    for one, there in zip(request["files"], have, strict=True):
+        if there < one["size"]:
+            take(os.path.join(begun, one["path"]), one, there, incoming)
+    if request["at_once"]:
+        os.rename(begun, final)
+    tell(done=True)
+
+
+def take(path: str, one: dict[str, Any], there: int, incoming: BinaryIO) -> None:
+    """Take the rest of one file."""
+    part = f"{path}.{one['sha256'][:12]}.part"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(part, "ab") as stream:
+        stream.truncate(there)
+        rest = one["size"] - there
+        while rest:
+            data = incoming.read(min(CHUNK_B, rest))
+            if not data:
+                os._exit(1)
+            stream.write(data)
+            rest -= len(data)
+    if digest(part) != one["sha256"]:
+        os.unlink(part)
+        raise ValueError(f"{one['path']} arrived damaged")
+    if one.get("program"):
+        os.chmod(part, 0o755)
+    os.replace(part, path)
+
+
+def digest(path: str) -> str:
+    """Return a file's SHA-256."""
+    found = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while data := stream.read(1 << 20):
+            found.update(data)
+    return found.hexdigest()
+
+
+# ---- an environment
+
+
+def make(request: dict[str, Any]) -> None:
+    """Make an environment with uv, from the index that this machine is set up for or a folder."""
+    threading.Thread(target=end_with_input, daemon=True).start()
+    folder, scratch = place(request["folder"]), place(request["scratch"])
+    os.makedirs(scratch, exist_ok=True)
+    wanted, limits = os.path.join(scratch, "wanted.txt"), os.path.join(scratch, "limits.txt")
+    for path, lines in ((wanted, request["requirements"]), (limits, request["constraints"])):
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write("\n".join(lines) + "\n")
+    if os.path.exists(os.path.join(folder, READY)):
+        os.unlink(os.path.join(folder, READY))
+    uv = place(request["uv"])
+    always = ["--no-config", "--no-progress", "--no-python-downloads", "--cache-dir", scratch]
+    venv = ["venv", "--quiet", "--allow-existing", "--python", request["python"], folder]
+    install = [
+        "pip", "install", "--python", os.path.join(folder, "bin", "python"), "--requirement",
+        wanted, "--constraints", limits, "--only-binary", ":all:",
+    ]  # fmt: skip
+    if request["wheels"]:
+        install += ["--no-index", "--offline", "--find-links", place(request["wheels"])]
+    else:
+        install += ["--index-strategy", "unsafe-best-match"]
+        if request["index"]:
+            install += ["--index", request["index"]]
+    for phase, words in (("venv", venv), ("install", install)):
+        status, text = run([uv, *words, *always], environment(scratch), scratch, phase)
+        if status:
+            if FULL_WORDS.search(text):
+                tell(error="full", path=folder, missing_B=0)
+            else:
+                tell(error="uv", what=text[-2000:])
+            return
+    with open(os.path.join(folder, READY), "w", encoding="utf-8") as stream:
+        json.dump({"kind": request["kind"], "version": request["version"]}, stream)
+    shutil.rmtree(scratch, ignore_errors=True)
+    tell(done=True, python=os.path.join(folder, "bin", "python"))
+
+
+def environment(scratch: str) -> dict[str, str]:
+    """Return the variables of uv: where pip is told to find packages, it finds them."""
+    told = {name: text for name, text in os.environ.items() if not name.startswith("UV_")}
+    told |= {"UV_SYSTEM_CERTS": "1", "UV_HTTP_RETRIES": "3", "TMPDIR": scratch}
+    settings = configparser.ConfigParser(interpolation=None, strict=False)
+    config = os.environ.get("XDG_CONFIG_HOME") or place("~/.config")
+    try:
+        settings.read(["/etc/pip.conf", place("~/.pip/pip.conf"), f"{config}/pip/pip.conf"])
+    except configparser.Error:
+        pass
+    index = os.environ.get("PIP_INDEX_URL") or settings.get("global", "index-url", fallback="")
+    more = os.environ.get("PIP_EXTRA_INDEX_URL") or settings.get(
+        "global", "extra-index-url", fallback=""
+    )
+    if index:
+        told["UV_DEFAULT_INDEX"] = index
+    if more:
+        told["UV_INDEX"] = " ".join(more.split())
+    return told
+
+
+def run(command: list[str], variables: dict[str, str], scratch: str, phase: str) -> tuple[int, str]:
+    """Run uv to its end, and tell meanwhile how much it has fetched."""
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env=variables, text=True, errors="replace",
+    ) as process:  # fmt: skip
+        said: list[str] = []
+        assert process.stdout is not None
+        reader = threading.Thread(target=lambda: said.extend(process.stdout or ()), daemon=True)
+        reader.start()
+        while process.poll() is None:
+            tell(phase=phase, fetched_B=size_of(scratch), words=(said or [""])[-1].strip())
+            time.sleep(TELL_EVERY_S)
+        reader.join()
+    return process.returncode, "".join(said)
+
+
+def size_of(folder: str) -> int:
+    """Return the bytes of all files below a folder."""
+    total = 0
+    for root, _, files in os.walk(folder):
+        for name in files:
+            try:
+                total += os.lstat(os.path.join(root, name)).st_size
+            except OSError:
+                continue
+    return total
+
+
+def end_with_input() -> None:
+    """End this process and what it has started when nobody listens any more."""
+    while os.read(0, 1 << 12):  # not through sys.stdin, whose lock the end would wait for
+        pass
+    os.killpg(0, signal.SIGKILL)
+
+
+# ---- the rest
+
+
+def look(request: dict[str, Any]) -> None:
+    """Tell what is here."""
+    base = place(request["home"])
+    libc = os.confstr("CS_GNU_LIBC_VERSION") if hasattr(os, "confstr") else None
+    system = os.uname()
+    tell(
+        done=True, base=base, system=system.sysname, machine=system.machine, libc=libc or "",
+        free_B=free_B(base), uv=shutil.which("uv", path=os.pathsep.join(
+            [os.environ.get("PATH", ""), place("~/.local/bin"), place("~/.cargo/bin")]
+        )) or "",
+    )  # fmt: skip
+
+
+def remove(request: dict[str, Any]) -> None:
+    """Delete folders of ours, and with the last environment what serves all; tell the bytes."""
+    freed = sum(delete(folder, request["home"]) for folder in request["folders"])
+    environments = place(request["environments"])
+    left = os.listdir(environments) if os.path.isdir(environments) else []
+    if not left:
+        freed += sum(delete(folder, request["home"]) for folder in request["with_the_last"])
+    tell(done=True, freed_B=freed)
+
+
+def delete(folder: str, home: str) -> int:
+    """Delete a folder of ours; return its bytes."""
+    base, inside = os.path.realpath(place(home)), os.path.realpath(place(folder))
+    if not inside.startswith(base + os.sep):
+        raise ValueError(f"{folder} is none of ours")
+    if not os.path.isdir(inside):
+        return 0
+    freed = size_of(inside)
+    shutil.rmtree(inside)
+    return freed
+
+
+def main() -> None:
+    """Do what the request says."""
+    incoming = sys.stdin.buffer
+    request = json.loads(incoming.readline())
+    try:
+        if request["action"] == "put":
+            put(request, incoming)
+        elif request["action"] == "make":
+            make(request)
+        elif request["action"] == "remove":
+            remove(request)
+        else:
+            look(request)
+    except OSError as error:
+        full = error.errno in FULL
+        what = f"{error.filename or request.get('folder', '')}: {error.strerror or error}"
+        tell(error="full" if full else "other", path=place(request.get("folder", "")), what=what)
+    except ValueError as error:
+        tell(error="other", what=str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""One conversation with another machine while an engine is set up there."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gpuexplorer.core.bootstrap import PACKAGE
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
+from gpuexplorer.core.units import quantity
+from gpuexplorer.engine import link
+from gpuexplorer.engine.machine import Machine
+from gpuexplorer.engine.surroundings import own_environment
+from gpuexplorer.environments.children import GRACE_S, NO_WINDOW, POLL_S
+from gpuexplorer.environments.progress import check
+
+SCRIPT = Path(PACKAGE, "environments", "far_side.py")
+_READ_SCRIPT = "import sys;exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))"
+"""What a Python there is started with: the script follows on its input, after its length."""
+KEPT_LINES = 50
+
+Answer = dict[str, Any]
+
+
+def ask(
+    machine: Machine, words: Sequence[str], cancel: threading.Event | None = None, given: str = ""
+) -> str | None:
+    """Return what a program there prints, None when it fails; raises as ``Talk`` does."""
+    with Talk(machine, words, cancel) as talk:
+        talk.send(given.encode())
+        talk.end_input()
+        text = "".join(talk.lines())
+        return text if talk.status == 0 else None
+
+
+def request(
+    machine: Machine,
+    python: str,
+    wanted: Answer,
+    cancel: threading.Event | None = None,
+    on_answer: Callable[[Answer, Talk], None] = lambda answer, talk: None,
+) -> Answer:
+    """Have ``far_side`` do something in a Python there; return its last answer.
+
+    ``on_answer`` is told those before it. Raises as ``Talk`` does, and WorkFailed for what went
+    wrong there.
+    """
+    words = [python, "-I", "-c", _READ_SCRIPT]
+    with Talk(machine, words, cancel, bulk=wanted["action"] == "put") as talk:
+        script = SCRIPT.read_bytes()
+        talk.send(b"%d\n" % len(script) + script + msgspec.json.encode(wanted) + b"\n")
+        for line in talk.lines():
+            try:
+                answer = msgspec.json.decode(line, type=dict[str, Any])
+            except msgspec.DecodeError:
+                continue  # what a login shell printed
+            if "error" in answer:
+                raise _error(machine, answer)
+            if answer.get("done"):
+                return answer
+            on_answer(answer, talk)
+    raise WorkFailed(
+        f"the set-up on {machine.host} ended without an answer: {talk.last}",
+        remedy="start again; what is there is kept",
+        detail="\n".join(talk.said),
+    )
+
+
+class Talk:
+    """A program there, its input and the lines that it prints.
+
+    Raises CannotRunHere where ssh does not get there, WorkFailed when the link breaks, Cancelled.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        words: Sequence[str],
+        cancel: threading.Event | None = None,
+        *,
+        bulk: bool = False,
+    ) -> None:
+        self._machine, self._cancel = machine, cancel
+        self.said: list[str] = []
+        """The last lines that it and ssh printed as errors."""
+        self.status: int | None = None
+        self._answered = False
+        self._printed: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._outgoing: queue.Queue[bytes | None] = queue.Queue(maxsize=8)
+        self._process = subprocess.Popen(
+            machine.command(words, bulk=bulk),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=own_environment(), creationflags=NO_WINDOW,
+            process_group=0 if os.name == "posix" else None,
+        )  # fmt: skip
+        self._listener = threading.Thread(target=self._listen, name="far", daemon=True)
+        for thread in (
+            self._listener,
+            threading.Thread(target=self._read, name="far", daemon=True),
+            threading.Thread(target=self._write, name="far", daemon=True),
+        ):
+            thread.start()
+
+    def __enter__(self) -> Talk:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self.end_input(wait=False)
+        try:
+            self._process.wait(0.0 if any(ended) else GRACE_S)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError, PermissionError):
+                if os.name == "posix":
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                else:
+                    self._process.kill()
+            self._process.wait()
+
+    @property
+    def last(self) -> str:
+        """The last line of its errors."""
+        return self.said[-1] if self.said else "it said nothing"
+
+    def send(self, data: bytes) -> None:
+        """Give it bytes, in pieces that are waited for."""
+        for start in range(0, len(data), 1 << 18):
+            piece = data[start : start + (1 << 18)]
+            while True:
+                check(self._cancel)
+                try:
+                    self._outgoing.put(piece, timeout=POLL_S)
+                    break
+                except queue.Full:
+                    if self._process.poll() is not None:
+                        return  # the reading side tells why
+
+    def end_input(self, *, wait: bool = True) -> None:
+        """End its input."""
+        with suppress(queue.Full):
+            self._outgoing.put(None, timeout=GRACE_S if wait else 0.01)
+
+    def lines(self) -> Iterator[str]:
+        """Return what it prints, line by line, to its end; ``status`` is known then."""
+        while True:
+            try:
+                line = self._printed.get(timeout=POLL_S)
+            except queue.Empty:
+                check(self._cancel)
+                continue
+            if line is None:
+                break
+            self._answered = True
+            yield line
+        self.status = self._process.wait()
+        self._listener.join(GRACE_S)
+        if link.is_of_link(self.status):
+            raise self._link_failed()
+
+    def _link_failed(self) -> ExplorerError:
+        detail = "\n".join(self.said)
+        if self._answered:
+            return WorkFailed(
+                f"the link to {self._machine.host} is lost",
+                remedy="start again; what is there is kept",
+                detail=detail,
+            )
+        what, remedy = link.not_reached(self._machine, self.said)
+        return CannotRunHere(what, remedy=remedy, detail=detail)
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with suppress(OSError, ValueError):
+            for line in self._process.stdout:
+                self._printed.put(line.decode(errors="replace"))
+        self._printed.put(None)
+
+    def _listen(self) -> None:
+        assert self._process.stderr is not None
+        with suppress(OSError, ValueError):
+            for line in self._process.stderr:
+                if line.strip():
+                    self.said = [*self.said[-KEPT_LINES:], line.decode(errors="replace").strip()]
+
+    def _write(self) -> None:
+        stream = self._process.stdin
+        assert stream is not None
+        with suppress(OSError, ValueError):
+            while (data := self._outgoing.get()) is not None:
+                stream.write(data)
+                stream.flush()
+        with suppress(OSError, ValueError):
+            stream.close()
+
+
+def _error(machine: Machine, answer: Answer) -> ExplorerError:
+    """Return what went wrong there as an error."""
+    host = machine.host
+    if answer["error"] == "full":
+        missing_B, path = answer.get("missing_B") or 0, answer.get("path", "")
+        missing = quantity(missing_B, "B")
+        return WorkFailed(
+            f"the disk of {host} with {path} is full: about {missing} are missing"
+            if missing_B
+            else f"the disk of {host} with {path} is full",
+            remedy="free some space there and start again; what is there is kept",
+        )
+    if answer["error"] == "uv":
+        text = str(answer.get("what", ""))
+        reason = " ".join(text.partition("error:")[2].split()) or " ".join(text.split())[-300:]
+        return WorkFailed(
+            f"the environment cannot be made on {host}: {reason[:300]}",
+            remedy="check its network, or take the wheels from a folder here (--from FOLDER)",
+            detail=text,
+        )
+    return WorkFailed(
+        f"the set-up on {host} failed: {answer.get('what', '')}", remedy="start it again"
+    )

@@ -1,0 +1,415 @@
+"""An engine on another machine by ssh: set-up in an empty home, work, and every way to lose it.
+
+A real sshd on a loopback port stands for the other machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+import gpuexplorer
+from gpuexplorer.cli import main
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
+from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.sweep import SweepDocument
+from gpuexplorer.engine import program, protocol
+from gpuexplorer.engine.checking import check_engine
+from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady, Event
+from gpuexplorer.engine.interpreters import Interpreters
+from gpuexplorer.engine.machine import SILENCE_S, Machine
+from gpuexplorer.engine.session import EngineSession, RunProgress
+from gpuexplorer.environments import far
+from gpuexplorer.environments.kinds import Kind
+from gpuexplorer.environments.progress import Cancelled, SetUpProgress
+from gpuexplorer.search.sweep import SweepStep
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.loader import load
+from tests.support.bad_link import BadLink
+from tests.support.sshd import Sshd
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="sshd is tested on POSIX")
+VECTORS = load()["vector_add"]
+PATIENCE_S = 60.0
+
+
+class Box:
+    """The other machine, with an engine that was set up in its empty home."""
+
+    def __init__(self, sshd: Sshd, kind: Kind, wheels: Path) -> None:
+        self.sshd, self.kind, self.wheels = sshd, kind, wheels
+        self.machine = Machine.read(sshd.address)
+        self.progress: list[SetUpProgress] = []
+        self.found = far.look(self.machine)
+        self.made = far.make(self.found, kind, wheels, self.progress.append)
+
+    @property
+    def python(self) -> str:
+        """The interpreter's path there."""
+        return self.made.python
+
+    def at(self, port: int) -> str:
+        """The engine's address by way of another port."""
+        return self.sshd.address_at(port) + self.python
+
+    def processes(self) -> list[psutil.Process]:
+        """Every process of either side but the server that listens."""
+        found = []
+        for one in psutil.process_iter(["cmdline", "status"]):
+            words = one.info["cmdline"] or []
+            ours = any(str(self.sshd.folder) in word for word in words)
+            if ours and one.info["status"] != psutil.STATUS_ZOMBIE and "-D" not in words:
+                found.append(one)
+        return found
+
+    def engines(self) -> list[psutil.Process]:
+        """The engines there."""
+        return [
+            one for one in self.processes()
+            if any(word.endswith("bootstrap.py") for word in one.info["cmdline"])
+            and "ssh" not in Path(one.info["cmdline"][0]).name
+        ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def box(
+    tmp_path_factory: pytest.TempPathFactory, engine_kind: Kind, engine_wheels: Path
+) -> Iterator[Box]:
+    with pytest.MonkeyPatch.context() as patch:
+        sshd = Sshd(tmp_path_factory.mktemp("far"), patch)
+        try:
+            yield Box(sshd, engine_kind, engine_wheels)
+        finally:
+            sshd.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(box: Box) -> Iterator[None]:
+    """No process stays on either side."""
+    box.sshd.know()
+    far.add("gpu", box.made)
+    yield
+    until(lambda: not box.processes(), lambda: [one.info["cmdline"] for one in box.processes()])
+
+
+def until(condition: Callable[[], bool], words: Callable[[], object] = lambda: "") -> None:
+    limit = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < limit, words()
+        time.sleep(0.05)
+
+
+class Running:
+    """An engine there that measures without an end, and what it has told."""
+
+    def __init__(self, word: str) -> None:
+        self.events: list[Event] = []
+        self.log: list[str] = []
+        self.engine = Engine(EngineOptions(python=word, threads=1), self.events.append)
+        self.engine.start()
+        self.engine.list_devices()
+        self.until(lambda: bool(self.of(protocol.Devices)))
+        found = self.of(protocol.Devices)[-1]
+        assert isinstance(found, protocol.Devices)
+        request = RunRequest(workload=VECTORS.name, variant="numpy", device="numpy:cpu")
+        self.config = complete(request, VECTORS, found.devices)
+
+    def measure(self) -> None:
+        """Have it measure until samples come."""
+        before = len(self.of(protocol.Samples))
+        self.engine.run(self.config, VECTORS)
+        self.until(lambda: len(self.of(protocol.Samples)) > before)
+
+    def of(self, kind: type) -> list[Event]:
+        """The events of a kind."""
+        return [one for one in self.events if isinstance(one, kind)]
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for something."""
+        limit = time.monotonic() + PATIENCE_S
+        while not condition():
+            self.engine.poll(0.1)
+            gone = [one for one in self.of(EngineLost) if not getattr(one, "restarting", True)]
+            assert not gone and time.monotonic() < limit, self.events[-3:]
+
+    def lost(self) -> EngineLost:
+        """Wait until the engine is lost; return what was told, once."""
+        self.until(lambda: bool(self.of(EngineLost)))
+        (lost,) = self.of(EngineLost)
+        assert isinstance(lost, EngineLost)
+        return lost
+
+    def goes_on(self) -> None:
+        """Wait for the next engine there, and measure in it."""
+        self.until(lambda: len(self.of(EngineReady)) > 1)
+        self.measure()
+
+    @property
+    def pid(self) -> int:
+        """The number of the ssh."""
+        assert self.engine.pid is not None
+        return self.engine.pid
+
+
+@pytest.fixture
+def running() -> Iterator[Callable[[str], Running]]:
+    made: list[Running] = []
+
+    def start(word: str) -> Running:
+        made.append(Running(word))
+        made[-1].measure()
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.engine.close()
+
+
+@pytest.fixture
+def link(box: Box) -> Iterator[BadLink]:
+    made = BadLink(box.sshd.port)
+    box.sshd.know(ports=(made.port,))
+    yield made
+    made.close()
+
+
+# ---- set-up
+
+
+def test_an_engine_is_set_up_in_an_empty_home_from_wheels_that_are_here(box: Box) -> None:
+    assert box.python.startswith(str(box.sshd.home)), "nothing stands outside of that home"
+    assert {one.phase for one in box.progress} == {"download", "install"}
+    report = check_engine("gpu")
+    assert report.ok, report
+    assert report.gpuexplorer == gpuexplorer.__version__
+    assert report.devices is not None
+    assert [device.id for device in report.devices] == ["numpy:cpu"]
+
+
+def test_what_is_there_is_not_sent_again(box: Box) -> None:
+    first = next(Path(box.python).parents[1].glob("lib/*/site-packages/msgspec"))
+    before = first.stat().st_mtime_ns
+    assert far.make(box.found, box.kind, box.wheels) == box.made
+    assert first.stat().st_mtime_ns == before
+
+
+def test_a_set_up_that_was_cancelled_continues(box: Box) -> None:
+    cancel = threading.Event()
+    kind = msgspec.structs.replace(box.kind, name="two", requirements=("msgspec", "platformdirs"))
+
+    def stop(progress: SetUpProgress) -> None:
+        if progress.phase == "install":
+            cancel.set()
+
+    with pytest.raises(Cancelled):
+        far.make(box.found, kind, box.wheels, stop, cancel)
+    until(lambda: not box.processes())
+    made = far.make(box.found, kind, box.wheels)
+    assert far.remove(made) > 100_000
+    assert not Path(made.python).exists()
+    assert Path(box.python).exists(), "the other environment stays"
+
+
+def test_the_command_line_adds_measures_compares_updates_and_removes(
+    box: Box, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    address = box.sshd.address
+    assert main(["engines", "add", "box", address, "--python", box.python]) == 0
+    assert Interpreters().read().engines["box"] == f"{address}{box.python}"
+    words = ["--no-history", "--engine", "box", "--device", "numpy:cpu", "--seconds", "0.2"]
+    out = tmp_path / "run.json"
+    assert main(["run", "vector_add", "--variant", "numpy", *words, "--json", str(out)]) == 0
+    assert json.loads(out.read_text())["environment"]["engine"] == "box"
+    command = ["compare", "numpy,engine=box", "numpy", "--workload", "vector_add"]
+    assert main([*command, "--device", "numpy:cpu", "--rounds", "3", "--no-history"]) == 0
+    assert "box" in capsys.readouterr().out
+
+    there = Path(str(box.sshd.home), program.program_folder().removeprefix("~/"))
+    there.rename(there.with_name("0.0.1-other"))  # as another version has left it
+    assert main(["run", "vector_add", "--variant", "numpy", *words]) == 3
+    said = capsys.readouterr().err
+    assert f"127.0.0.1 does not have GPU Explorer {gpuexplorer.__version__}" in said
+    assert "gpuexplorer engines update box" in said
+    assert main(["engines", "update", "box"]) == 0
+    assert main(["run", "vector_add", "--variant", "numpy", *words]) == 0
+    assert main(["engines", "remove", "box", "--keep"]) == 0
+    assert "box" not in Interpreters().read().engines
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounts a small disk")
+def test_a_full_disk_there_is_one_sentence(box: Box) -> None:
+    folder = box.sshd.home / ".local/share/gpuexplorer"
+    aside = folder.with_name("aside")
+    folder.rename(aside)
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        folder.rmdir()
+        aside.rename(folder)
+        pytest.skip("nothing can be mounted here")
+    try:
+        with pytest.raises(WorkFailed, match=r"the disk of 127\.0\.0\.1 with .* is full: about"):
+            far.make(box.found, box.kind, box.wheels)
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+        shutil.rmtree(folder)
+        aside.rename(folder)
+
+
+# ---- the way there
+
+
+def test_what_ssh_would_ask_is_a_sentence_that_says_what_to_run_once(box: Box) -> None:
+    def why() -> ExplorerError:
+        with pytest.raises(CannotRunHere) as caught:
+            far.look(box.machine)
+        report = check_engine("gpu")
+        assert (report.problem, report.remedy) == (caught.value.what, caught.value.remedy)
+        return caught.value
+
+    box.sshd.know("other-host")
+    changed = why()
+    assert changed.what.startswith("the key of 127.0.0.1 is not the one that was known")
+    assert f"ssh-keygen -R '[127.0.0.1]:{box.sshd.port}'" in changed.remedy
+    box.sshd.known_hosts.write_text("")
+    unknown = why()
+    assert unknown.what.startswith("the key of 127.0.0.1 is not known yet")
+    assert f"'ssh -p {box.sshd.port} " in unknown.remedy
+    box.sshd.know()
+    authorized = box.sshd.folder / "authorized"
+    keys = authorized.read_text()
+    authorized.write_text("")
+    try:
+        locked = why()
+    finally:
+        authorized.write_text(keys)
+    assert "does not let us in without a password or another key" in locked.what
+    assert "ssh-copy-id" in locked.remedy
+
+
+def test_a_machine_that_does_not_answer_or_has_no_python_is_a_sentence(box: Box) -> None:
+    box.sshd.close()
+    try:
+        with pytest.raises(CannotRunHere, match="nothing answers ssh on"):
+            far.look(box.machine)
+    finally:
+        box.sshd.start()
+    with pytest.raises(CannotRunHere, match=r"/usr/bin/false on .* is no Python 3\.11 or newer"):
+        far.look(box.machine, "/usr/bin/false")
+
+
+# ---- losing it
+
+
+def test_an_engine_survives_the_end_of_its_ssh(box: Box, running: Callable[[str], Running]) -> None:
+    one = running("gpu")
+    (engine,) = box.engines()
+    os.kill(one.pid, signal.SIGKILL)
+    lost = one.lost()
+    assert lost.reason == "the link to 127.0.0.1 is lost"
+    assert lost.outside
+    assert lost.restarting
+    until(lambda: not engine.is_running())
+    one.goes_on()
+
+
+def test_an_engine_that_nobody_talks_to_ends_within_ten_seconds(
+    box: Box, running: Callable[[str], Running]
+) -> None:
+    one = running("gpu")
+    (engine,) = box.engines()
+    os.kill(one.pid, signal.SIGSTOP)
+    began = time.monotonic()
+    until(lambda: not engine.is_running())
+    assert time.monotonic() - began < SILENCE_S + 2.0
+    lost = one.lost()
+    assert "suspended from outside (SIGSTOP)" in lost.reason
+    one.goes_on()
+
+
+def test_a_link_that_stalls_or_drops_is_told_once_and_taken_up_again(
+    box: Box, running: Callable[[str], Running], link: BadLink
+) -> None:
+    link.delay_s = 0.05
+    one = running(box.at(link.port))
+    (engine,) = box.engines()
+    link.stall()
+    assert one.lost().reason == "the link to 127.0.0.1 is lost"
+    until(lambda: not engine.is_running())
+    link.flow()
+    one.goes_on()
+    assert len(one.of(EngineLost)) == 1, "tries that fail are no further sentences"
+    link.drop()
+    one.until(lambda: len(one.of(EngineLost)) > 1)
+    one.until(lambda: len(one.of(EngineReady)) > 2)
+    again = one.of(EngineLost)[1]
+    assert isinstance(again, EngineLost)
+    assert again.reason == "the link to 127.0.0.1 is lost"
+
+
+def test_an_engine_that_is_killed_there_is_told_so(
+    box: Box, running: Callable[[str], Running]
+) -> None:
+    one = running("gpu")
+    (engine,) = box.engines()
+    engine.kill()
+    lost = one.lost()
+    assert lost.reason == "the engine on 127.0.0.1 was killed there"
+    assert lost.outside
+    one.goes_on()
+
+
+def test_a_sweep_goes_on_from_its_next_point_and_continues_with_the_lost_one(box: Box) -> None:
+    """What was measured is measured once, and what was lost with the link is lost alone."""
+    killed: list[int] = []
+
+    def strike(step: SweepStep) -> None:
+        ssh = [one for one in box.processes() if one.info["cmdline"][0].endswith("ssh")]
+        if ssh and step.index == 2 and not step.ended and not killed:
+            killed.append(ssh[0].pid)
+            ssh[0].kill()
+
+    def sweep(resume: bool) -> SweepDocument:
+        return gpuexplorer.sweep(
+            "vector_add", axes={"size.N": [1 << k for k in (10, 11, 12, 13, 14)]},
+            variant="numpy", device="numpy:cpu", seconds=0.2, python="gpu", history=True,
+            resume=resume, on_step=strike,
+        )  # fmt: skip
+
+    first = sweep(False)
+    assert killed
+    assert len(first.measured) >= 4, "a run that had not begun is asked for again"
+    second = sweep(True)
+    assert len(second.measured) == 5
+    assert {run.id for run in first.measured} <= {run.id for run in second.measured}
+
+
+def test_samples_are_kept_when_the_link_is_lost(box: Box) -> None:
+    with EngineSession(python="gpu", threads=1) as session:
+        request = RunRequest(workload=VECTORS.name, variant="numpy", device="numpy:cpu")
+        config = complete(request, VECTORS, session.devices())
+
+        def strike(progress: RunProgress) -> None:
+            if progress.samples and session.pid is not None:
+                os.kill(session.pid, signal.SIGKILL)
+
+        with pytest.raises(WorkFailed, match="the link to") as caught:
+            session.measure(config, VECTORS, RunOptions(seconds=30.0), on_progress=strike)
+        assert caught.value.remedy == "run it again"
+        kept = session.partial()
+        assert kept is not None
+        assert kept.samples_s
+        assert session.measure(config, VECTORS, RunOptions(seconds=0.1)).samples
