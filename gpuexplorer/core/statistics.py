@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median as median_of
 
 import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.core.intervals import median_interval
+
+
+def middle(samples_s: npt.NDArray[np.float64]) -> float:
+    """Return the median of a few samples, for which ``np.median`` takes ten times as long."""
+    return float(median_of(samples_s.tolist()))
 
 
 def relative_error(median: float, low: float | None, high: float | None) -> float | None:

@@ -105,6 +105,8 @@ def held_by(readings: Sequence[Reading], at_ns: npt.NDArray[np.int64]) -> tuple[
 
     The readings just before and just after it tell, as far as they are near.
     """
+    if not any(reading.throttle_reasons for reading in readings):
+        return np.zeros(len(at_ns), dtype=np.bool_), np.zeros(len(at_ns), dtype=np.bool_)
     ordered = sorted(readings, key=lambda r: r.t_ns)
     times = np.array([r.t_ns for r in ordered], dtype=np.int64)
     after = np.searchsorted(times, at_ns)
@@ -142,6 +144,8 @@ def _medians(
     Some thousand samples are sorted at once: a sort holds the interpreter, and no other thread of
     the program runs meanwhile.
     """
+    if len(samples_s) <= CHUNK:
+        return _medians_at_once(samples_s, counts)
     ends = np.cumsum(counts)
     cuts = np.searchsorted(ends, np.arange(CHUNK, len(samples_s), CHUNK))
     parts = np.split(counts, np.unique(cuts))

@@ -141,6 +141,8 @@ class Engine:
         self._run: protocol.Run | None = None
         """The latest run, until its last message."""
         self._workload: Workload | None = None
+        self._kernels: str | None = None
+        """Where that workload comes from, where it is the user's own."""
         self._sent = False
         """Whether the latest run was sent to the present process."""
         self._began = False
@@ -196,7 +198,9 @@ class Engine:
         if self._run is not None and self._sent:
             self._deadlines.stop()
         self._generation += 1
-        self._workload = workload
+        if workload is not self._workload:
+            root = own_root(workload)
+            self._workload, self._kernels = workload, str(root) if root is not None else None
         self._run = protocol.Run(
             generation=self._generation,
             config=config,
@@ -392,7 +396,7 @@ class Engine:
         else:
             self._deadlines.heard()
         if isinstance(message, protocol.Prepared) and self._process is not None:
-            message = _labelled(message, self._process.launch.label, self._workload)
+            message = _labelled(message, self._process.launch.label, self._kernels)
         self._on_event(message)
 
     # ---- what is overdue
@@ -604,10 +608,8 @@ def _kernel(workload: Workload | None, config: RunConfig | None) -> bool:
 
 
 def _labelled(
-    prepared: protocol.Prepared, label: str | None, workload: Workload | None
+    prepared: protocol.Prepared, label: str | None, kernels: str | None
 ) -> protocol.Prepared:
     """Return a message with what the user calls the engine, and where the workload comes from."""
-    root = own_root(workload) if workload is not None else None
-    kernels = str(root) if root is not None else None
     environment = msgspec.structs.replace(prepared.environment, engine=label, kernels=kernels)
     return msgspec.structs.replace(prepared, environment=environment)

@@ -8,9 +8,11 @@ from collections import deque
 from typing import BinaryIO
 
 from gpuexplorer.core.sample import SampleBatch
-from gpuexplorer.engine.protocol import Message, Samples, Telemetry, frame
+from gpuexplorer.engine.protocol import Message, Samples, Stage, Telemetry, frame
 
 SAMPLE_FRAMES_PER_S = 60
+SOON_S = 0.02
+"""A step that ends within so short a time need not be told: in a search there are ten in 5 ms."""
 MAX_PENDING_SAMPLES = 500_000
 """Samples that wait while the client does not read; beyond, the oldest go and are counted."""
 MAX_PENDING_BATCHES = 100_000
@@ -31,6 +33,12 @@ class Outbox:
         self._pending: deque[SampleBatch] = deque()
         self._pending_samples = 0
         self._dropped = 0
+        self._soon: tuple[float, str, bytes] | None = None
+        """A step that is told unless it ends before: when, its name and its frame."""
+        self._sleeps = False
+        """Whether the thread waits without an end."""
+        self.told = ""
+        """The step that was told last."""
         self._closing = False
         self._thread = threading.Thread(target=self._write_all, name="outbox", daemon=True)
         self._thread.start()
@@ -45,10 +53,21 @@ class Outbox:
         with self._changed:
             if not isinstance(message, Telemetry):
                 self._flush_samples()
+                self._soon = None  # that step is over
+                if isinstance(message, Stage):
+                    self.told = message.name
             elif len(self._messages) >= MAX_PENDING_READINGS:
                 return
             self._messages.append(data)
             self._changed.notify()
+
+    def put_soon(self, stage: Stage) -> None:
+        """Queue a step after ``SOON_S``, unless something else but samples is told until then."""
+        data = frame(stage)
+        with self._changed:
+            self._soon = (time.monotonic() + SOON_S, stage.name, data)
+            if self._sleeps:
+                self._changed.notify()
 
     def put_samples(self, generation: int, batch: SampleBatch) -> None:
         """Queue samples; they travel with others of the same run, 60 frames a second at most."""
@@ -91,22 +110,34 @@ class Outbox:
         last_samples = 0.0
         while True:
             with self._changed:
+                quiet = False
                 while not self._messages:
                     if self._closing:
                         return
-                    wait = None
+                    now = time.monotonic()
+                    if self._pending and now >= last_samples + 1 / SAMPLE_FRAMES_PER_S:
+                        self._flush_samples()
+                        break
+                    if self._soon is not None and now >= self._soon[0]:
+                        _, self.told, data = self._soon
+                        self._messages.append(data)
+                        self._soon = None
+                        break
+                    wait: float | None = SOON_S  # so that a step that may end soon wakes nobody
                     if self._pending:
-                        wait = last_samples + 1 / SAMPLE_FRAMES_PER_S - time.monotonic()
-                        if wait <= 0:
-                            self._flush_samples()
-                            break
-                    self._changed.wait(wait)
-                message = self._messages.popleft()
-            if isinstance(message, Samples):
+                        wait = last_samples + 1 / SAMPLE_FRAMES_PER_S - now
+                    elif self._soon is None and quiet:
+                        wait = None
+                    self._sleeps = wait is None
+                    quiet = not self._changed.wait(wait)
+                    self._sleeps = False
+                messages, self._messages = self._messages, deque()
+            if any(isinstance(message, Samples) for message in messages):
                 last_samples = time.monotonic()
-                message = frame(message)
             try:
-                self._stream.write(message)
+                self._stream.write(
+                    b"".join(m if isinstance(m, bytes) else frame(m) for m in messages)
+                )
             except (OSError, ValueError):
                 return  # the client is gone; the reader sees the end of its input
 

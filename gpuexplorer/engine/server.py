@@ -24,6 +24,7 @@ from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, In
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.engine import protocol
+from gpuexplorer.engine.deadlines import LAUNCH_STAGES
 from gpuexplorer.engine.outbox import Outbox
 from gpuexplorer.engine.overdue import SLACK_S, Overdue
 from gpuexplorer.engine.packages import installed
@@ -319,6 +320,8 @@ class _RunSink:
         self._tells_energy = (
             seconds is not None and seconds > LEAST_ENERGY_S and run.options.max_noise is None
         )
+        self._memory: MemoryUse | None = None
+        """What was told of the memory so far."""
         self._workload = workload
         self._server = server
         self._overdue: Overdue | None = None
@@ -329,9 +332,11 @@ class _RunSink:
         if self._overdue is not None:
             self._overdue.stage(name, deadline_s)
             deadline_s = None if deadline_s is None else deadline_s + SLACK_S
-        self._server.outbox.put(
-            protocol.Stage(generation=self._generation, name=name, deadline_s=deadline_s)
-        )
+        stage = protocol.Stage(generation=self._generation, name=name, deadline_s=deadline_s)
+        if _risk(name) in ("", _risk(self._server.outbox.told)):
+            self._server.outbox.put_soon(stage)
+        else:  # what ends this process is told apart by the step that the client has heard of
+            self._server.outbox.put(stage)
 
     def _hangs(self, stage: str, allowed_s: float, place: str) -> None:
         """End this process: what a user's file does not give back cannot be had otherwise."""
@@ -363,6 +368,7 @@ class _RunSink:
     def prepared(self, ready: Ready) -> None:
         plan = ready.runner.plan
         transfers = plan.config.include_transfers
+        self._memory = ready.memory
         self._server.outbox.put(
             protocol.Prepared(
                 generation=self._generation,
@@ -395,7 +401,13 @@ class _RunSink:
         self._server.outbox.put_samples(self._generation, batch)
 
     def memory(self, use: MemoryUse) -> None:
-        self._server.outbox.put(protocol.MemoryCounted(generation=self._generation, memory=use))
+        if use != self._memory:
+            self._server.outbox.put(protocol.MemoryCounted(generation=self._generation, memory=use))
+
+
+def _risk(stage: str) -> str:
+    """Return what may end this process at a step: building, launching; "" for work of our own."""
+    return "launch" if stage in LAUNCH_STAGES else stage if stage == "build" else ""
 
 
 def _check_agreed(workload: Workload, run: protocol.Run) -> None:

@@ -46,6 +46,8 @@ class Laboratory:
         self._clock_reasons = clock_reasons
         self._backends: dict[str, Backend] = {}
         self._found: dict[str, tuple[DeviceInfo, ...] | Unavailable] = {}
+        self._versions: dict[str, dict[str, str]] = {}
+        """Of the libraries that each backend has loaded, which do not change any more."""
         self._problems = ProblemCache()
         self._runner: Runner | None = None
         self._problem: Problem | None = None
@@ -97,7 +99,9 @@ class Laboratory:
 
     def environment(self, plan: Plan, device: DeviceInfo) -> Environment:
         """Return the versions a figure of this plan depends on."""
-        versions = self._backend(device.backend).versions()
+        versions = self._versions.get(device.backend)
+        if not versions:  # they are read from files
+            versions = self._versions[device.backend] = self._backend(device.backend).versions()
         return Environment(
             gpuexplorer=gpuexplorer.__version__,
             python=platform.python_version(),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.core.statistics import middle
+
 MAX_KEPT = 1 << 22
 
 
@@ -32,4 +34,4 @@ class Series:
 
     def recent_median_s(self, count: int = 64) -> float:
         """Return the median of the latest samples."""
-        return float(np.median(self._data[max(0, self._length - count) : self._length]))
+        return middle(self._data[max(0, self._length - count) : self._length])

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gpuexplorer.core.series.throttle import HELD_BELOW, usual_clock_Hz
+from gpuexplorer.core.statistics import middle
 from gpuexplorer.core.telemetry import at_own_limit, slowdowns
 from gpuexplorer.measure.job import (
     FIRST_BATCH_S,
@@ -19,6 +20,8 @@ from gpuexplorer.measure.job import (
     launch,
 )
 
+SEARCH_WARM_UP_S = 0.02
+"""Longest warm-up of a CPU in a search: it has just built, and has no clock to wait for."""
 MOST_WARM_UP_S = 1.0
 """Longest wait for a GPU's clock to settle."""
 SETTLED = 0.02
@@ -34,7 +37,10 @@ def warm_up(job: Job, first_s: float) -> float:
     than the warm-up was one itself.
     """
     started = time.perf_counter()
-    least_s = job.warm_up_s - job.warmed_up_s if first_s < job.warm_up_s else 0.0
+    wanted_s = job.warm_up_s
+    if job.in_search and job.runner.device.kind == "cpu":
+        wanted_s = min(wanted_s, SEARCH_WARM_UP_S)
+    least_s = wanted_s - job.warmed_up_s if first_s < wanted_s else 0.0
     watched = job.warm_up_s >= WARM_UP_S and job.runner.device.kind == "gpu"
     clocks: list[tuple[float, float]] = []
     """When each batch ended, and the clock that it held in Hz."""
@@ -46,7 +52,7 @@ def warm_up(job: Job, first_s: float) -> float:
             return launch_s
         check_cancelled(job)
         batch = launch(job, batch_size(max(launch_s, job.whole_s), FIRST_BATCH_S))
-        launch_s, launched = float(np.median(batch.seconds)), True
+        launch_s, launched = middle(batch.seconds), True
         if batch.clock_Hz is not None:
             clocks.append((time.perf_counter(), batch.clock_Hz))
 

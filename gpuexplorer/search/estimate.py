@@ -197,7 +197,7 @@ class Estimator:
         if family not in self._known_work:
             config = self._example[family]
             work = self._workload.work_of(config.variant)
-            names = base_names(self._workload, config)
+            names = base_names(config.size, config.precision)
             amounts = work.flops, work.read_bytes, work.write_bytes
             flops, read_B, write_B = (float(formulas.number(f, names)) for f in amounts)
             self._known_work[family] = flops or read_B + write_B

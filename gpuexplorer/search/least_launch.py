@@ -32,7 +32,7 @@ def least_launch_s(
         known = found[config.device]
         if known is None:
             return None
-        spec, names = workload.work_of(config.variant), base_names(workload, config)
+        spec, names = workload.work_of(config.variant), base_names(config.size, config.precision)
         flops, read_B, write_B = (
             float(formulas.number(f, names))
             for f in (spec.flops, spec.read_bytes, spec.write_bytes)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from gpuexplorer.core.statistics import middle
 from gpuexplorer.search.leaders import ROUNDS, Leaders
 from gpuexplorer.search.runner import SHORTEST_S, Floats, Look, Phase, Runner
 
@@ -185,6 +186,7 @@ class Race:
     def took(self, look: Look, samples_s: Floats) -> None:
         """Take in what a look measured, at least one launch in seconds."""
         self.looks += 1
+        best, best_s = (self._best, self.best_s) if self._best_known else (None, None)
         self._best_known = False
         runner = self.runners[look.number]
         runner.samples += len(samples_s)
@@ -193,9 +195,13 @@ class Race:
             return
         self._leave_queue(look.number)
         if look.phase == "turns":
-            runner.turns_s[look.round] = float(np.median(samples_s))
+            runner.turns_s[look.round] = middle(samples_s)
             return
         runner.fastest_s.append(float(samples_s.min()))
+        if best is not None and best_s is not None and look.number != best:
+            if runner.typical_s != best_s:  # of two alike the first is the best
+                self._best_known = True
+                self._best = look.number if runner.typical_s < best_s else best
         if not self._racing_on:
             return
         self._since_check.append(look.number)

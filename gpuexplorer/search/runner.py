@@ -52,7 +52,10 @@ class Runner:
     @property
     def typical_s(self) -> float:
         """The median of the looks' fastest launches; infinite before the first look."""
-        return median(self.fastest_s) if self.fastest_s else float("inf")
+        fastest_s = self.fastest_s
+        if len(fastest_s) == 1:  # as most are: no more than a first look
+            return fastest_s[0]
+        return median(fastest_s) if fastest_s else float("inf")
 
     @property
     def luckiest_s(self) -> float:

@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-import numpy as np
-
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.result import DeviceSummary, RunResult
+from gpuexplorer.core.statistics import middle
 from gpuexplorer.core.tuning import (
     Budget,
     Evaluation,
@@ -240,7 +239,7 @@ class Tuner:
             self._note(config, outcome, reason=str(taken.error), again=again)
         else:
             samples_s = taken.record.samples_s()
-            median_s, reason = float(np.median(samples_s)), None
+            median_s, reason = middle(samples_s), None
             if taken.suspect is not None:
                 reason = f"suspect: {taken.suspect}"
             elif taken.gave_up:
@@ -265,7 +264,7 @@ class Tuner:
         if taken.withdrawn or taken.record is None:
             self._sampler.failed(place)
             return
-        median_s = float(np.median(taken.record.samples_s()))
+        median_s = middle(taken.record.samples_s())
         self._sampler.measured(place, median_s, pruned=taken.gave_up)
         if not taken.gave_up:
             self._handover.put(taken.record)

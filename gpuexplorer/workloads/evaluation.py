@@ -20,7 +20,7 @@ class Scope:
     """The names of one problem; float64 copies are made when first asked for."""
 
     def __init__(self, workload: Workload, plan: Plan, inputs: Mapping[str, HostArray]) -> None:
-        base = base_names(workload, plan.config)
+        base = base_names(plan.config.size, plan.config.precision)
         self.inputs = inputs
         self._wide: dict[str, Array] = {}
         self._numbers: dict[str, float] = dict(base)

@@ -90,6 +90,7 @@ def _parse(formula: str) -> ast.expr:
     return tree.body
 
 
+@lru_cache(maxsize=4096)
 def names_in(formula: str) -> frozenset[str]:
     """Return the names (not functions) a formula uses."""
     tree = _parse(formula)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -42,13 +43,13 @@ def itemsize_B(type_: ElementType, precision: str) -> int:
     ]
 
 
-def base_names(workload: Workload, config: RunConfig) -> Names:
+def base_names(size: Mapping[str, int], precision: str) -> Names:
     """Return what every formula of a run sees: sizes and item sizes in bytes."""
-    precision = PRECISIONS[config.precision]
+    chosen = PRECISIONS[precision]
     return {
-        **config.size,
-        "itemsize": precision.itemsize_B,
-        "accum_itemsize": precision.accum_itemsize_B,
+        **size,
+        "itemsize": chosen.itemsize_B,
+        "accum_itemsize": chosen.accum_itemsize_B,
     }
 
 
@@ -103,25 +104,10 @@ def _make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Pla
     check_requirements(workload, config.variant, config.precision, device)
     check_caches(config)
     check_switches(variant, config.variant, device, config.switches)
-    base = base_names(workload, config)
-    _check_sizes(workload, config, base)
-    used = names_used(variant, workload.reference_of(config.variant))
-    arrays = tuple(
-        _array(name, spec, variant, config, base)
-        for name, spec in workload.manifest.arrays.items()
-        if name in used
+    base = base_names(config.size, config.precision)
+    common = _common(
+        workload, config.variant, config.precision, config.fill, tuple(config.size.items())
     )
-    work = workload.work_of(config.variant)
-    common = {
-        "arrays": arrays,
-        "files": workload.source.files,
-        "source_sha256": workload.sha256,
-        "origin": workload.source.origin,
-        "reset": tuple(variant.reset),
-        "flops": _amount(work.flops, base),
-        "compulsory_read_B": _amount(work.read_bytes, base),
-        "compulsory_write_B": _amount(work.write_bytes, base),
-    }
     if variant.library is not None:
         tunable_values(workload, config)  # refuses every tunable
         arguments = tuple(_argument(name, workload, base, {}) for name in variant.args)
@@ -144,6 +130,37 @@ def _make_plan(workload: Workload, config: RunConfig, device: DeviceInfo) -> Pla
     return plan
 
 
+@lru_cache(maxsize=64)
+def _common(
+    workload: Workload,
+    variant_name: str,
+    precision: str,
+    fill: str,
+    size: tuple[tuple[str, int], ...],
+) -> dict[str, object]:
+    """Return what the plans of all blocks and tunables of a problem have in common, by field."""
+    variant, sizes = workload.variant(variant_name), dict(size)
+    base = base_names(sizes, precision)
+    _check_sizes(workload, sizes, base)
+    used = names_used(variant, workload.reference_of(variant_name))
+    arrays = tuple(
+        _array(name, spec, variant, precision, fill, base)
+        for name, spec in workload.manifest.arrays.items()
+        if name in used
+    )
+    work = workload.work_of(variant_name)
+    return {
+        "arrays": arrays,
+        "files": workload.source.files,
+        "source_sha256": workload.sha256,
+        "origin": workload.source.origin,
+        "reset": tuple(variant.reset),
+        "flops": _amount(work.flops, base),
+        "compulsory_read_B": _amount(work.read_bytes, base),
+        "compulsory_write_B": _amount(work.write_bytes, base),
+    }
+
+
 def check_caches(asked: RunRequest | RunConfig) -> None:
     """Refuse cold caches where each sample copies its arrays, which leaves them in the caches."""
     if asked.cache == "cold" and asked.switches.get(TRANSFERS, False):
@@ -155,10 +172,10 @@ def check_caches(asked: RunRequest | RunConfig) -> None:
 
 
 def _array(
-    name: str, spec: ArraySpec, variant: VariantSpec, config: RunConfig, base: Names
+    name: str, spec: ArraySpec, variant: VariantSpec, precision: str, fill: str, base: Names
 ) -> ArrayPlan:
     type_ = spec.type
-    if variant.model is not None and type_ in ("real", "accum") and config.precision != "fp64":
+    if variant.model is not None and type_ in ("real", "accum") and precision != "fp64":
         type_ = "float"  # the masters, which the framework converts
     below = None if spec.below is None else formulas.whole(spec.below, base)
     if below is not None and not 1 <= below < 2**31:
@@ -168,18 +185,18 @@ def _array(
         shape=_shape(name, spec.shape, base),
         type=type_,
         role=spec.role,
-        fill=spec.fill if config.fill == OWN_FILL else config.fill,  # type: ignore[arg-type]
-        itemsize_B=itemsize_B(type_, config.precision),
+        fill=spec.fill if fill == OWN_FILL else fill,  # type: ignore[arg-type]
+        itemsize_B=itemsize_B(type_, precision),
         scale=float(formulas.number(spec.scale, base)),
         below=below,
     )
 
 
-def _check_sizes(workload: Workload, config: RunConfig, names: Names) -> None:
+def _check_sizes(workload: Workload, size: Mapping[str, int], names: Names) -> None:
     """Refuse sizes that do not go together."""
     for constraint in workload.manifest.constraints:
         if not formulas.number(constraint.rule, names):
-            sizes = ", ".join(f"{symbol} = {value}" for symbol, value in config.size.items())
+            sizes = ", ".join(f"{symbol} = {value}" for symbol, value in size.items())
             raise InputError(
                 f"workload '{workload.name}' cannot run with {sizes}: {constraint.because}"
             )
@@ -230,7 +247,7 @@ def launch_steps(
     if config.block is None:
         raise InputError(f"variant '{config.variant}' needs a block", remedy="give --block XxY")
     defines = tunable_values(workload, config)
-    sliders = {**base_names(workload, config), **defines, **block_names(config.block)}
+    sliders = {**base_names(config.size, config.precision), **defines, **block_names(config.block)}
     for constraint in variant.constraints:
         if not formulas.number(constraint.rule, sliders):
             raise InputError(
@@ -250,7 +267,7 @@ def tunable_values(workload: Workload, config: RunConfig) -> dict[str, int]:
         if name not in variant.tunables:
             known = ", ".join(variant.tunables) or "none"
             raise InputError(f"variant '{config.variant}' has no tunable '{name}': it has {known}")
-    names = {**base_names(workload, config), **block_names(config.block or (1, 1, 1))}
+    names = {**base_names(config.size, config.precision), **block_names(config.block or (1, 1, 1))}
     values: dict[str, int] = {}
     for name, tunable in variant.tunables.items():
         if tunable.formula is not None:

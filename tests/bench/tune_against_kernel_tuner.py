@@ -3,10 +3,11 @@
     python -m venv kt && kt/bin/pip install 'kernel_tuner[opencl]==1.*'
     python tests/bench/tune_against_kernel_tuner.py --kernel-tuner-python kt/bin/python
 
-One after the other, each in processes of its own with caches of its own: Kernel Tuner's brute force
-(OpenCL backend), our exhaustive search with the same samples of each configuration, and ours with
-racing. Then the winners of all three and the leaders of both are measured again, interleaved, and
-our winners once more in turns with the fastest of them.
+One after the other, each in processes of its own with caches of its own and modules compiled to
+byte code, as pip leaves them: Kernel Tuner's brute force (OpenCL backend), our exhaustive search
+with the same samples of each configuration, and ours with racing. Then the winners of all three and
+the leaders of both are measured again, interleaved, and our winners once more in turns with the
+fastest of them.
 
 Prints one JSON document: configurations a minute of the search, and with our final; the CPU time of
 all processes of a side, start included; our overhead of a configuration beyond build and samples
@@ -19,6 +20,7 @@ with the 95 % interval of ours.
 from __future__ import annotations
 
 import argparse
+import compileall
 import dataclasses
 import json
 import os
@@ -33,11 +35,13 @@ from typing import Any
 
 import numpy as np
 
+import gpuexplorer
 from gpuexplorer.backends.opencl.drivers import environment, installed_drivers
 from gpuexplorer.core.comparison import Comparison, ratio_interval
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.statistics import middle
 from gpuexplorer.core.tuning import Budget
 from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.interleave import Measures, TurnContestant, Turns
@@ -71,6 +75,7 @@ def main() -> int:
     options = parse()
     if options.side is not None:
         return our_side(options)
+    compileall.compile_dir(Path(gpuexplorer.__file__).parent, quiet=1)
     workload = load()["matmul"]
     with EngineSession(threads=options.threads) as session:
         space = space_of(options, workload, session)
@@ -223,7 +228,7 @@ class Ledger:
         self.builds += build_s > 1e-3
         self.samples_s += float(durations.sum())
         self.samples += len(durations)
-        self.launch_s += float(np.median(durations))
+        self.launch_s += middle(durations)
         return record
 
 

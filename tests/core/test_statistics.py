@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpuexplorer.core.statistics import summarize
+from gpuexplorer.core.statistics import middle, summarize
 
 
 def test_known_series() -> None:
@@ -26,3 +26,10 @@ def test_too_few_samples_have_no_interval() -> None:
 def test_no_samples_is_refused() -> None:
     with pytest.raises(ValueError, match="no samples"):
         summarize(np.empty(0))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 64, 513])
+def test_the_middle_of_a_few_samples_is_their_median_to_the_last_bit(count: int) -> None:
+    for seed in range(20):
+        samples_s = np.random.default_rng(seed).lognormal(-7, 1, count)
+        assert middle(samples_s) == float(np.median(samples_s))

@@ -342,6 +342,7 @@ def stop(watched: Watched) -> psutil.Process:
     """Stop the engine of a run that samples, and return its process once it stands."""
     watched.engine.run(config(watched.devices(), size={"N": 128}), MATMUL)
     watched.wait(protocol.Samples)
+    watched.until(lambda: stages(watched)[-1] == "measure")
     assert watched.engine.pid is not None
     process = psutil.Process(watched.engine.pid)
     process.suspend()

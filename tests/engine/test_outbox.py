@@ -105,3 +105,56 @@ def test_readings_pile_up_neither_alone_nor_as_pieces_of_the_samples() -> None:
             box.put(protocol.Telemetry(device="opencl:0", reading=reading))
         assert len(box._messages) <= 2 * outbox.MAX_PENDING_READINGS
         assert box._pending_samples <= outbox.MAX_PENDING_SAMPLES
+
+
+def step(name: str) -> protocol.Stage:
+    return protocol.Stage(generation=1, name=name)
+
+
+def told(stream: io.BytesIO, names: int) -> list[str]:
+    """Return the steps that were told, once there are so many."""
+    limit = time.monotonic() + 30.0
+    while True:
+        messages = received(io.BytesIO(stream.getvalue()))
+        found = [m.name for m in messages if isinstance(m, protocol.Stage)]
+        if len(found) >= names:
+            return found
+        assert time.monotonic() < limit, found
+        time.sleep(0.001)
+
+
+def test_a_step_that_lasts_is_told_and_one_that_is_over_soon_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outbox, "SOON_S", 0.2)
+    stream = io.BytesIO()
+    box = outbox.Outbox(stream)
+    box.put_soon(step("check"))
+    box.put(step("build"))
+    box.put_soon(step("compare"))
+    box.put_soon(step("measure"))
+    assert box.told == "build"
+    box.put_samples(1, batch(0, 4))  # the step goes on
+    assert told(stream, 2) == ["build", "measure"]
+    assert box.told == "measure"
+    box.put_soon(step("memory"))
+    box.put(protocol.Cancelled(generation=1))
+    box.close()
+    messages = received(stream)
+    steps = [m.name for m in messages if isinstance(m, protocol.Stage)]
+    assert steps == ["build", "measure"]
+
+
+def test_a_step_is_told_however_long_nothing_was_said_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outbox, "SOON_S", 0.01)
+    stream = io.BytesIO()
+    box = outbox.Outbox(stream)
+    limit = time.monotonic() + 30.0
+    while not box._sleeps:
+        assert time.monotonic() < limit
+        time.sleep(0.001)
+    box.put_soon(step("measure"))
+    assert told(stream, 1) == ["measure"]
+    box.close()

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpuexplorer.backends.opencl.backend import OpenCLBackend
 from gpuexplorer.backends.opencl.runner import OpenCLRunner
 from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.measure.laboratory import Laboratory
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.planning import make_plan
 from tests.measure.test_recipe import Diary
 
 WORKLOAD = load()["matmul"]
@@ -64,3 +66,26 @@ def test_a_run_of_its_own_is_checked_twice_each_time(
     for _ in range(2):
         run(laboratory, variant="naive", block=(8, 8), in_search=False)
     assert len(plain_launches) == 4
+
+
+def test_the_versions_of_what_is_loaded_are_read_once(
+    laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    versions = OpenCLBackend.versions
+
+    def counted(self: OpenCLBackend) -> dict[str, str]:
+        read.append("opencl")
+        return versions(self)
+
+    monkeypatch.setattr(OpenCLBackend, "versions", counted)
+    config = complete(
+        RunRequest(workload="matmul", variant="naive", size={"N": 32}, device="cpu"),
+        WORKLOAD,
+        laboratory.devices(),
+    )
+    device = laboratory.device(config.device)
+    plan = make_plan(WORKLOAD, config, device)
+    first, second = (laboratory.environment(plan, device) for _ in range(2))
+    assert first == second and first.pyopencl
+    assert read == ["opencl"]

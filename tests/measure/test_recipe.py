@@ -613,6 +613,30 @@ def test_a_clock_that_never_settles_is_not_waited_for_longer_than_a_second(
     assert 0.5 < clock_Hz / 0.3e9 * 0.03 < 1.2
 
 
+@pytest.mark.parametrize(
+    ("kind", "in_search", "least_s", "most_s"),
+    [("cpu", True, 0.02, 0.03), ("cpu", False, 0.25, 0.30), ("gpu", True, 0.25, 1.1)],
+)
+def test_a_cpu_of_a_search_warms_up_briefly(
+    kind: str,
+    in_search: bool,
+    least_s: float,
+    most_s: float,
+    clock: Callable[[Arithmetic], None],
+) -> None:
+    runner, sink = Climbing(plan(), highest_Hz=1.8e9), Diary()
+    on_device(runner, kind=kind)
+    clock(runner)
+    run_job(
+        job(runner, in_search=in_search, warm_up_s=0.25, samples=7, stop_rules=[Enough(7)]), sink
+    )
+    sampled = sum(sum(batch.counts) for batch in sink.batches)
+    launched = [int(e.removeprefix("launch ")) for e in runner.diary if e.startswith("launch ")]
+    assert sampled == 7
+    warming = sum(launched) - sampled - 1  # less the one that was verified
+    assert least_s <= warming * runner.launch_s <= most_s
+
+
 # ---- memory
 
 

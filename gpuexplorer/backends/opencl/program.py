@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from gpuexplorer.backends.opencl.build_log import clean_log, first_error
@@ -11,7 +12,7 @@ from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.compile.cache import DiskCache, key
 from gpuexplorer.compile.origin import Origin
 from gpuexplorer.compile.prelude import Language, opencl_prelude
-from gpuexplorer.compile.rewriter import PortableKernel, rewrite
+from gpuexplorer.compile.rewriter import PortableKernel, Rewritten, rewrite
 from gpuexplorer.compile.thread_numbers import MOST_THREADS
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.workloads.plan import Plan
@@ -81,7 +82,7 @@ def _is_small(plan: Plan) -> bool:
 def _build(session: OpenclSession, plan: Plan, source: str, signed: bool) -> BuiltProgram:
     probed = session.probed
     language: Language = "clc++" if probed.language == "clc++" else "c"
-    rewritten = rewrite(source, plan.files, language, signed=signed)
+    rewritten = _rewritten(source, tuple(plan.files.items()), language, signed)
     text = opencl_prelude(
         plan.config.precision,
         plan.defines,
@@ -101,6 +102,14 @@ def _build(session: OpenclSession, plan: Plan, source: str, signed: bool) -> Bui
         if binaries and binaries[0]:
             cache.put(entry, binaries[0])
     return BuiltProgram(program, rewritten.kernels)
+
+
+@lru_cache(maxsize=16)
+def _rewritten(
+    source: str, files: tuple[tuple[str, str], ...], language: Language, signed: bool
+) -> Rewritten:
+    """Rewrite a source once for all of its macros, which follow in another text."""
+    return rewrite(source, dict(files), language, signed=signed)
 
 
 def _from_binary(session: OpenclSession, cache: DiskCache, entry: str, options: str) -> Any:

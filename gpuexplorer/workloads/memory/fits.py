@@ -72,17 +72,18 @@ def check_fits(
     wanted = need(plan, device)
     largest = max(plan.arrays, key=lambda a: a.nbytes, default=None)
 
-    def fits(other: Plan) -> bool:
-        if room_B is not None and need(other, device).total_B > room_B * MEMORY_SHARE:
-            return False
+    def can_allocate(other: Plan) -> bool:
         most_B = max((a.nbytes for a in other.arrays), default=0)
         return limits.max_allocation_B is None or most_B <= limits.max_allocation_B
 
     def fits_with(size: dict[str, int]) -> bool:
         try:
-            return fits(plan_of(size))
+            other = plan_of(size)
         except ExplorerError:  # a size that the workload cannot have
             return False
+        if room_B is not None and need(other, device).total_B > room_B * MEMORY_SHARE:
+            return False
+        return can_allocate(other)
 
     if room_B is not None and wanted.total_B > room_B * MEMORY_SHARE:
         needed, room, share = quantity(wanted.total_B, "B"), quantity(room_B, "B"), MEMORY_SHARE
@@ -98,7 +99,7 @@ def check_fits(
             f"run may take {percent(share)} ({wanted.words})",
             remedy=remedy,
         )
-    if largest is not None and not fits(plan):
+    if largest is not None and not can_allocate(plan):
         raise InputError(
             f"the array '{largest.name}' needs {quantity(largest.nbytes, 'B')}, and {device.id} "
             f"allocates at most {quantity(limits.max_allocation_B, 'B')} at once",
