@@ -62,6 +62,8 @@ class Panels(QSplitter):
 
     def __init__(self, session: Session) -> None:
         super().__init__(Qt.Orientation.Vertical)
+        self._told: tuple[object, ...] | None = None
+        """What the captions of the live view say."""
         self.experiment = ExperimentPanel(session.experiment)
         self.insight = InsightPanel(AdviceSection(session.look_for_advice, session.advice_settled))
         self.timing = TimingPlot(session.live_model)
@@ -200,9 +202,14 @@ class Panels(QSplitter):
         """Show a run's figures and what it was measured with, beside the knobs at ``now``."""
         self.insight.show_run(run)
         shown = run if run is not None and len(run.trace) else None
+        origin = origin_words(shown) if shown is not None else ""
+        told = (shown.config if shown is not None else None, origin, now)
+        if told == self._told:  # as long as no knob moves
+            return
+        self._told = told
         caption = Caption([shown.config]) if shown is not None else None
         for line in (self.caption, self.insight.caption):
-            line.show_caption(caption, origin_words(shown) if shown is not None else "")
+            line.show_caption(caption, origin)
             line.follow(now)
 
     def _show_device(self, on: bool) -> None:

@@ -10,6 +10,7 @@ from importlib import import_module
 log = logging.getLogger("gpuexplorer.gui")
 
 MODULES = (
+    "gpuexplorer.gui.calibration",
     "gpuexplorer.gui.model.advice",
     "gpuexplorer.gui.views.sweep",
     "gpuexplorer.gui.views.lab",

@@ -16,6 +16,9 @@ from tests.gui.driver import until
 def test_what_views_need_is_loaded_once_the_window_is_up(qtbot: QtBot, window: MainWindow) -> None:
     until(qtbot, lambda: window.preloader.done)
     assert set(MODULES) <= set(sys.modules)
+    assert "gpuexplorer.gui.calibration" in MODULES, (
+        "one begins by itself, while the window is used"
+    )
 
 
 def test_a_module_that_cannot_be_loaded_keeps_none_of_the_others_away(

@@ -80,10 +80,10 @@ def test_few_launches_are_a_line_and_many_are_columns_with_their_median(
     noisy[::100] = 50e-3
     measure(live, plot, noisy, SECONDS)
     [columns] = plot._trace.columns
-    assert 150 < len(columns.begins) < 4 * plot.width()
-    assert columns.most.max() == 50e-3
-    assert columns.middle is not None
-    assert np.median(columns.middle[1]) < 2e-3, "a rare launch is no part of the middle nine tenths"
+    assert 150 < columns.edges.shape[1] < 4 * plot.width()
+    most, middle_most, *_ = columns.heights
+    assert most.max() == 50e-3
+    assert np.median(middle_most) < 2e-3, "a rare launch is no part of the middle nine tenths"
     [(_, medians)] = [line for line in plot._trace.lines if len(line[0]) > 1]
     assert np.max(np.abs(medians[1:] - 1.5e-3)) < 0.5e-3
 
@@ -191,3 +191,21 @@ def test_the_legend_leaves_out_what_there_is_no_room_for(plot: TimingPlot, qtbot
     until(qtbot, lambda: all(entry.isVisible() for entry in entries))
     ends = [entry.geometry() for entry in entries]
     assert all(a.right() < b.left() for a, b in itertools.pairwise(ends))
+
+
+def test_an_axis_covers_its_plot_whatever_its_size(plot: TimingPlot, qtbot: QtBot) -> None:
+    axis = plot.plot.y_axis
+
+    def covered() -> tuple[float, float]:
+        bounds = axis.mapRectToScene(axis.boundingRect())
+        return bounds.width(), bounds.height()
+
+    before = covered()
+    for width, height in ((1200, 700), (600, 300), (900, 400)):
+        plot.resize(width, height)
+        until(qtbot, lambda w=width: plot.width() == w)  # type: ignore[misc]
+        view = plot.plot.box.sceneBoundingRect()
+        wide, high = covered()
+        assert wide >= view.width() + axis.width() - 1, "its grid lies on the plot"
+        assert high > view.height(), "the words at its ends reach beyond it"
+    assert covered() == before

@@ -60,6 +60,8 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
     def __init__(self, orientation: str, unit: str) -> None:
         super().__init__(orientation)
         self._unit = unit
+        self._bounds: tuple[tuple[object, ...], QRectF] = ((), QRectF())
+        """What is drawn on, after all that it follows from."""
         self.enableAutoSIPrefix(False)
         # Drawn anew only when the range changes, not with each frame of what moves above its grid.
         self.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)
@@ -71,8 +73,12 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
 
     def boundingRect(self) -> QRectF:
         """Return what is drawn on: a little beyond the ends of an upright axis, for the words."""
-        up = 0 if self._along else for_text(OUTSIDE_PX)
-        return QRectF(super().boundingRect()).adjusted(0, -up, 0, up)
+        view = self.linkedView()
+        key = (self.geometry(), view.geometry() if view is not None else None, self.grid)
+        if key != self._bounds[0]:  # each frame asks many times
+            up = 0 if self._along else for_text(OUTSIDE_PX)
+            self._bounds = (key, QRectF(super().boundingRect()).adjusted(0, -up, 0, up))
+        return self._bounds[1]
 
     def set_unit(self, unit: str) -> None:
         """Name ticks in another unit."""

@@ -24,14 +24,15 @@ Pixels = npt.NDArray[np.int32]
 
 
 class Columns(NamedTuple):
-    """Columns side by side: where each begins and ends, and what it reaches over."""
+    """Columns side by side, in the plot's coordinates."""
 
-    begins: Floats
-    ends: Floats
-    least: Floats
-    most: Floats
-    middle: tuple[Floats, Floats] | None
-    """Between these lie the middle nine tenths; None where they were not kept."""
+    edges: Floats
+    """Where each begins and ends, shape (2, columns)."""
+    heights: Floats
+    """The most, the ends of the middle nine tenths, and the least, shape (4, columns).
+
+    Without the middle, shape (2, columns), where it was not kept.
+    """
 
 
 class Traces(pg.GraphicsObject):  # type: ignore[misc]
@@ -80,10 +81,10 @@ class Traces(pg.GraphicsObject):  # type: ignore[misc]
             end_s = x[-1]
             if one.stretch > 1:
                 inner = scaled(one.inner) if one.inner.size else None
-                begins, ends = x[::2], one.ends() + after_s
-                middle = (inner[0], inner[2]) if inner is not None else None
-                self.columns.append(Columns(begins, ends, y[::2], y[1::2], middle))
-                x, end_s = (begins + ends) / 2, ends[-1]
+                edges = np.array((one.x[::2], one.ends())) + after_s
+                heights = (y[1::2], y[::2]) if inner is None else (y[1::2], *inner[::-2], y[::2])
+                self.columns.append(Columns(edges, np.array(heights)))
+                x, end_s = edges.mean(axis=0), edges[1, -1]
             bounds |= _around(x[0], end_s, y)
             if one.stretch == 1:
                 self._join(x, y, one.pauses() + 1)
@@ -136,15 +137,15 @@ def _around(begin_s: float, end_s: float, heights: Floats) -> QRectF:
 
 
 def _across(x: Floats, to_px: QTransform) -> Floats:
-    return np.clip(x * to_px.m11() + to_px.dx(), -FAR_PX, FAR_PX)
+    return _near(x * to_px.m11() + to_px.dx())
 
 
 def _down(y: Floats, to_px: QTransform) -> Floats:
-    return np.clip(y * to_px.m22() + to_px.dy(), -FAR_PX, FAR_PX)
+    return _near(y * to_px.m22() + to_px.dy())
 
 
-def _whole(px: Floats) -> Pixels:
-    return np.floor(px).astype(np.int32)
+def _near(px: Floats) -> Floats:
+    return np.minimum(np.maximum(px, -FAR_PX, out=px), FAR_PX, out=px)
 
 
 def _whole_pixels(columns: Columns, to_px: QTransform) -> tuple[Pixels, Pixels]:
@@ -153,12 +154,23 @@ def _whole_pixels(columns: Columns, to_px: QTransform) -> tuple[Pixels, Pixels]:
     A column ends where the next one begins, and no part covers another: painting is what takes
     time. Each column is one pixel large at the least.
     """
-    left, end = _whole(_across(columns.begins, to_px)), _whole(_across(columns.ends, to_px))
-    right = np.maximum(end - 1, left)
-    top, bottom = _whole(_down(columns.most, to_px)), _whole(_down(columns.least, to_px))
-    if columns.middle is None:
-        return np.column_stack((left, top, right, bottom)), np.empty((0, 4), np.int32)
-    low, high = (_whole(_down(y, to_px)) for y in columns.middle)
-    above = np.column_stack((left, top, right, high - 1))[top < high]
-    below = np.column_stack((left, low + 1, right, bottom))[bottom > low]
-    return np.concatenate([above, below]), np.column_stack((left, high, right, low))
+    left, right = np.floor(_across(columns.edges, to_px)).astype(np.int32)
+    right = np.maximum(right - 1, left)
+    heights = np.floor(_down(columns.heights, to_px)).astype(np.int32)
+    if len(heights) == 2:
+        return _rows(left, heights[0], right, heights[1]), np.empty((0, 4), np.int32)
+    top, high, low, bottom = heights
+    above, below = np.flatnonzero(top < high), np.flatnonzero(bottom > low)
+    pale = np.concatenate(
+        [
+            _rows(left[above], top[above], right[above], high[above] - 1),
+            _rows(left[below], low[below] + 1, right[below], bottom[below]),
+        ]
+    )
+    return pale, _rows(left, high, right, low)
+
+
+def _rows(left: Pixels, top: Pixels, right: Pixels, bottom: Pixels) -> Pixels:
+    rows = np.empty((len(left), 4), np.int32)
+    rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3] = left, top, right, bottom
+    return rows
