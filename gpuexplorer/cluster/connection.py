@@ -44,12 +44,12 @@ def kind_of(device: DeviceInfo) -> Kind:
     )  # fmt: skip
 
 
-def connect(place: ClusterPlace) -> Any:
+def connect(place: ClusterPlace, *, timeout_s: float = CONNECT_S) -> Any:
     """Return Dask's client of a scheduler; CannotRunHere where none answers."""
     library = load_distributed()
     try:
         return library.Client(
-            place.scheduler, security=place.security(), timeout=CONNECT_S, set_as_default=False
+            place.scheduler, security=place.security(), timeout=timeout_s, set_as_default=False
         )
     except (OSError, TimeoutError) as error:
         raise CannotRunHere(

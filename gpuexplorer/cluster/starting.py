@@ -6,6 +6,7 @@ workers' ports nothing listens but to this machine itself, and there is nothing 
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,6 +97,7 @@ class Slurm:
 
     def launch(self, folder: Path) -> Any:
         """Submit the jobs, and start the scheduler here."""
+        interrupt = signal.getsignal(signal.SIGINT)
         try:
             from dask_jobqueue import SLURMCluster
         except ImportError:
@@ -103,6 +105,7 @@ class Slurm:
                 "jobs of SLURM need dask-jobqueue, which is not installed here",
                 remedy="install it with: pip install 'gpuexplorer[cluster]'",
             ) from None
+        signal.signal(signal.SIGINT, interrupt)  # its import has Ctrl-C end the program at once
         options: dict[str, Any] = {"dashboard_address": NO_PAGES, "port": self.port}
         if self.host is not None:
             options["host"] = self.host

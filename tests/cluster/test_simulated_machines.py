@@ -1,0 +1,126 @@
+"""Machines of different hardware stay apart, a slow one is found out, and one that comes helps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("distributed")
+
+from gpuexplorer.cluster.connection import Cluster
+from gpuexplorer.cluster.library import load_distributed
+from gpuexplorer.cluster.place import ClusterPlace
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.history.store import Query, Store
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.space import Axis, Space
+from gpuexplorer.search.space_sweep import SpaceSweep
+from gpuexplorer.workloads.loader import load
+from tests.support import simulated_tasks
+from tests.support.simulated_tasks import LAUNCH_S, MACHINES, Machine
+
+MATMUL = load()["matmul"]
+BLOCKS = (Axis("block.x", tuple(range(1, 21))), Axis("block.y", tuple(range(1, 11))))
+POINTS = 200
+
+
+def space(*devices: str) -> Space:
+    base = RunRequest(workload="matmul", variant="naive", size={"": 64})
+    return Space(base, (*((Axis("device", devices),) if devices else ()), *BLOCKS))
+
+
+@pytest.fixture
+def workers() -> Iterator[Any]:
+    """Workers in this process; ``MACHINES`` says how many, and what each is like."""
+    MACHINES.clear()
+    library = load_distributed()
+    with library.LocalCluster(
+        n_workers=0, threads_per_worker=1, processes=False, resources={"GPU": 1},
+        dashboard_address=None,
+    ) as launched:  # fmt: skip
+        yield launched
+
+
+def simulated(launched: Any, **options: Any) -> Cluster:
+    """Start a worker for each machine, and connect."""
+    launched.scale(len(MACHINES))
+    launched.wait_for_workers(len(MACHINES))
+    place = ClusterPlace(scheduler=launched.scheduler_address)
+    return Cluster(place, tasks=simulated_tasks, **options)
+
+
+def test_what_a_throttled_worker_measured_is_dropped_and_measured_again_by_another(
+    workers: Any, tmp_path: Path
+) -> None:
+    MACHINES[0], MACHINES[1] = Machine(), Machine(slower=lambda done: 1.0 if done < 30 else 1.4)
+    said: list[str] = []
+    store = Store.open(tmp_path / "history.sqlite")
+    with simulated(workers, check_every_s=0.2, on_trouble=said.append) as cluster:
+        sweep = SpaceSweep(space(), MATMUL, cluster.devices, Measuring(samples=5), store=store)
+        document = sweep.run(cluster)
+    assert MACHINES[1].done > 30
+    assert [sentence for sentence in said if "machine 1" in sentence and "is slow" in sentence]
+    assert len(document.measured) == POINTS
+    assert {run.timing.median_s for run in document.measured} == {LAUNCH_S}
+    rows = store.find(Query(group=sweep.group), limit=2 * POINTS)
+    assert len({row.block_words for row in rows}) == len(rows) == POINTS
+    assert {row.median_s for row in rows} == {LAUNCH_S}
+    store.close()
+
+
+def test_a_worker_that_is_slow_from_the_start_measures_nothing_that_counts(workers: Any) -> None:
+    MACHINES.update({0: Machine(), 1: Machine(slower=lambda done: 1.3), 2: Machine()})
+    said: list[str] = []
+    with simulated(workers, on_trouble=said.append) as cluster:
+        sweep = SpaceSweep(space(), MATMUL, cluster.devices, Measuring(samples=5))
+        document = sweep.run(cluster)
+    assert {run.timing.median_s for run in document.measured} == {LAUNCH_S}
+    assert {run.device.hardware_id for run in document.measured} == {"GPU-Card A-0", "GPU-Card A-2"}
+    assert len(said) == 1 and "machine 1" in said[0]
+
+
+def test_other_hardware_is_not_used_unless_asked_for_and_each_run_says_what_measured_it(
+    workers: Any,
+) -> None:
+    MACHINES.update({0: Machine(), 1: Machine(card="Card B"), 2: Machine()})
+    with simulated(workers) as cluster:
+        assert [one.name for one in cluster.devices] == ["Card A", "Card B"]
+        assert cluster.words() == [
+            "2 workers have cuda:0, Card A", "1 worker has cuda:1, Card B",
+        ]  # fmt: skip
+        one = SpaceSweep(space(), MATMUL, cluster.devices, Measuring(samples=5)).run(cluster)
+        assert {run.device.name for run in one.measured} == {"Card A"}
+        both = SpaceSweep(
+            space("cuda:0", "cuda:1"), MATMUL, cluster.devices, Measuring(samples=5)
+        ).run(cluster)
+    assert len(both.measured) == 2 * POINTS
+    for entry in both.runs:
+        assert entry.run is not None
+        card = {"cuda:0": "Card A", "cuda:1": "Card B"}[entry.values["device"]]
+        assert (entry.run.device.name, entry.run.config.device) == (card, entry.values["device"])
+
+
+def test_a_worker_that_comes_later_helps_and_one_that_breaks_is_left_out(workers: Any) -> None:
+    MACHINES[0] = Machine(breaks_after=40)
+    said: list[str] = []
+    with simulated(workers, on_trouble=said.append) as cluster:
+        sweep = SpaceSweep(space(), MATMUL, cluster.devices, Measuring(samples=5))
+        MACHINES[1] = Machine()
+        threading.Thread(target=lambda: workers.scale(2)).start()
+        document = sweep.run(cluster)
+    cards = {run.device.hardware_id for run in document.measured}
+    assert cards == {"GPU-Card A-0", "GPU-Card A-1"}
+    assert len(document.measured) == POINTS
+    assert [sentence for sentence in said if "machine 0 cannot measure any more" in sentence]
+
+
+def test_a_worker_of_another_version_is_not_used_and_told_what_to_install(workers: Any) -> None:
+    MACHINES.update({0: Machine(), 1: Machine(version="0.0.1")})
+    said: list[str] = []
+    with simulated(workers, on_trouble=said.append) as cluster:
+        assert cluster.lanes == 1
+    assert len(said) == 1 and "machine 1 has GPU Explorer 0.0.1 and is not used" in said[0]

@@ -1,0 +1,123 @@
+"""Clusters are started by Dask's own launchers, speak TLS alone, and leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+
+pytest.importorskip("distributed")
+
+from gpuexplorer.cluster.certificates import make_certificates, place_in
+from gpuexplorer.cluster.connection import connect
+from gpuexplorer.cluster.place import is_loopback
+from gpuexplorer.core.errors import CannotRunHere
+from tests.support.cli import assert_one_sentence, run_cli
+from tests.support.clusters import cluster_up
+
+SBATCH = """#!/bin/sh
+# Stands for SLURM's: keeps the script, and runs the job on this machine.
+cp "$1" "$STUB/script.sh"
+sh "$1" > "$STUB/job.log" 2>&1 &
+echo $! > "$STUB/job.pid"
+echo "Submitted batch job 42"
+"""
+SCANCEL = """#!/bin/sh
+echo "$@" >> "$STUB/cancelled"
+kill "$(cat "$STUB/job.pid")"
+"""
+
+
+def listening(pid: int) -> set[str]:
+    """Return the addresses at which a process and those below it listen."""
+    main = psutil.Process(pid)
+    return {
+        connection.laddr.ip
+        for process in [main, *main.children(recursive=True)]
+        for connection in process.net_connections()
+        if connection.status == psutil.CONN_LISTEN
+    }
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_cluster_that_is_ended_leaves_no_process(how: signal.Signals, tmp_path: Path) -> None:
+    with cluster_up(tmp_path / "cluster", "--local", "1") as up:
+        up.wait_for("1 worker")
+        code, left = up.end(how)
+    assert left == []
+    assert code == (-signal.SIGKILL if how == signal.SIGKILL else 130)
+    assert (tmp_path / "cluster" / "cluster.toml").exists() == (how == signal.SIGKILL)
+
+
+def test_a_cluster_here_is_reached_from_here_with_its_certificate_alone_and_ended_by_down(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "cluster"
+    with cluster_up(folder, "--local", "1") as up:
+        up.wait_for("1 worker")
+        assert listening(up.process.pid) == {"127.0.0.1"}
+        assert up.place.encrypted and is_loopback(up.place.scheduler)
+        assert stat.S_IMODE((folder / "key.pem").stat().st_mode) == 0o600
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+        make_certificates(tmp_path / "other")
+        with pytest.raises(CannotRunHere, match="no scheduler answers"):
+            connect(place_in(tmp_path / "other", up.place.scheduler), timeout_s=3.0)
+
+        said = run_cli("cluster", "up", "--local", "1", "--folder", folder, cwd=tmp_path)
+        assert "runs already; use " in assert_one_sentence(said, 1)
+
+        below = psutil.Process(up.process.pid).children(recursive=True)
+        done = run_cli("cluster", "down", folder, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert up.process.wait(60) == 0
+        assert psutil.wait_procs(below, timeout=60)[1] == []
+
+
+@pytest.fixture
+def slurm(tmp_path: Path) -> dict[str, str]:
+    """The environment of a machine where SLURM's commands are, which they stand for."""
+    for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL)):
+        path = tmp_path / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    return {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}", "STUB": str(tmp_path)}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SLURM runs on Linux")
+def test_a_job_of_slurm_asks_for_a_gpu_shows_the_certificate_and_becomes_a_worker(
+    tmp_path: Path, slurm: dict[str, str]
+) -> None:
+    folder = tmp_path / "cluster"
+    options = (
+        "--slurm", "1", "--partition", "gpu", "--account", "lab", "--time", "02:30:00",
+        "--memory", "8GB", "--cores", "3", "--gres", "gpu:a100:1", "--directive=--constraint=ib",
+        "--host", "127.0.0.1",
+    )  # fmt: skip
+    with cluster_up(folder, *options, **slurm) as up:
+        up.wait_for("1 worker")
+        script = (tmp_path / "script.sh").read_text()
+        subprocess.run(["sh", "-n", str(tmp_path / "script.sh")], check=True)
+        for line in (
+            "#SBATCH -p gpu", "#SBATCH -A lab", "#SBATCH -n 1", "#SBATCH --cpus-per-task=3",
+            "#SBATCH --mem=8G", "#SBATCH -t 02:30:00", "#SBATCH --gres=gpu:a100:1",
+            "#SBATCH --constraint=ib", "export DASK_DISTRIBUTED__WORKER__DAEMON=False",
+        ):  # fmt: skip
+            assert line in script.splitlines(), script
+        (command,) = (line for line in script.splitlines() if "distributed.cli.dask_worker" in line)
+        for words in (
+            up.place.scheduler, "--nthreads 1", "--resources GPU=1", "--no-dashboard",
+            f"--tls-ca-file {folder}/cert.pem", f"--tls-key {folder}/key.pem", "--protocol tls://",
+        ):  # fmt: skip
+            assert words in command
+        assert "PRIVATE KEY" not in script
+        worker = psutil.Process(int((tmp_path / "job.pid").read_text()))
+        assert up.end(signal.SIGINT) == (130, [])
+        assert psutil.wait_procs([worker], timeout=60)[1] == []
+    assert (tmp_path / "cancelled").read_text().split() == ["42"]
