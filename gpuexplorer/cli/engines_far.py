@@ -12,7 +12,7 @@ from gpuexplorer.cli.engines_managed import set_up_progress
 from gpuexplorer.cli.messages import is_terminal, say
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.units import quantity
-from gpuexplorer.engine.interpreters import Interpreters, checked_name, find_interpreter
+from gpuexplorer.engine.interpreters import Interpreters, find_interpreter
 from gpuexplorer.engine.machine import HOME, Machine
 from gpuexplorer.environments import far
 from gpuexplorer.environments.kinds import find_kind
@@ -22,13 +22,8 @@ KEPT = "gpuexplorer: stopped; what is there is kept: the same command continues"
 
 def set_up(options: argparse.Namespace) -> int | None:
     """Have an engine on another machine and give it a name; return None where that is done."""
-    name, machine = checked_name(options.name), Machine.read(options.path)
-    taken = Interpreters().read().engines.get(name)
-    if taken is not None:
-        raise InputError(
-            f"there is an engine '{name}' already: {taken}",
-            remedy="choose another name, or remove it first",
-        )
+    name, machine = options.name, Machine.read(options.path)
+    far.check_free(name)
     kind = find_kind(options.kind) if options.kind else None
     try:
         found = far.look(machine, options.python or machine.python)

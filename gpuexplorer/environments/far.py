@@ -28,10 +28,12 @@ from gpuexplorer.engine.machine import HOME, Machine
 from gpuexplorer.engine.program import PROGRAMS, program_files, program_folder
 from gpuexplorer.environments.far_talk import Answer, Talk, ask, request
 from gpuexplorer.environments.hashes import read_sums, sha256_of
-from gpuexplorer.environments.kinds import Kind, all_kinds
+from gpuexplorer.environments.journal import Managed
+from gpuexplorer.environments.kinds import Kind, all_kinds, find_kind
 from gpuexplorer.environments.locked import read_lock
 from gpuexplorer.environments.progress import SetUpProgress, Teller
 from gpuexplorer.environments.uv import uv_program
+from gpuexplorer.environments.verify import verify
 
 ENVIRONMENTS = f"{HOME}/far"
 WHEELS = f"{HOME}/wheels"
@@ -303,7 +305,81 @@ def _vouched(kind: Kind, folder: Path) -> list[tuple[str, Content]]:
     return found
 
 
+def set_up(
+    name: str,
+    machine: Machine,
+    kind: str | None,
+    wheels: Path | None = None,
+    on_progress: OnProgress = lambda progress: None,
+    cancel: threading.Event | None = None,
+) -> Managed:
+    """Set an engine up on another machine, test it, and give it a name.
+
+    ``kind`` None: what serves its GPU best. Raises as ``make`` does, InputError for a name that is
+    taken, WorkFailed when the finished environment cannot be an engine.
+    """
+    check_free(name)
+    tell = Teller(on_progress)
+    tell("download", 0, 0, f"asking {machine.host}")
+    found = look(machine, "", cancel)
+    chosen = find_kind(kind or found.kind)
+    made = make(found, chosen, wheels, on_progress, cancel)
+    return _tested(name, made, chosen, tell, cancel)
+
+
+def update_and_test(
+    name: str,
+    machine: Machine,
+    on_progress: OnProgress = lambda progress: None,
+    cancel: threading.Event | None = None,
+) -> Managed:
+    """Bring this version to an engine on another machine, and test it. Raises as ``set_up``."""
+    made = update(machine, on_progress, cancel)
+    kind = next((one for one in all_kinds() if one.name == kind_of(made)), None)
+    alone = Kind(name="", title="An engine", teaches="")
+    return _tested(name, made, kind or alone, Teller(on_progress), cancel)
+
+
+def _tested(
+    name: str, made: Machine, kind: Kind, tell: Teller, cancel: threading.Event | None
+) -> Managed:
+    """Test a finished engine, and give it its name."""
+
+    def report(done: int, total: int, words: str) -> None:
+        tell("verify", done, total, words)
+
+    tested = verify(str(made), kind, report, cancel)
+    if not tested.usable:
+        raise WorkFailed(
+            f"'{name}' was set up on {made.host}, but {tested.words}",
+            remedy=tested.remedy or tested.engine.remedy,
+            detail="\n".join(tested.engine.said),
+        )
+    add(name, made)
+    return Managed(
+        name=name,
+        kind=kind.name,
+        title=kind.title,
+        path=str(made),
+        ready=True,
+        python=tested.engine.python or "",
+        packages=tested.engine.packages,
+        verified=tested.passed,
+        verdict=tested.words,
+    )
+
+
 # ---- names
+
+
+def check_free(name: str) -> None:
+    """Raise InputError for a name that an engine has already, or that cannot be one."""
+    taken = Interpreters().read().engines.get(checked_name(name))
+    if taken is not None:
+        raise InputError(
+            f"there is an engine '{name}' already: {taken}",
+            remedy="choose another name, or remove it first",
+        )
 
 
 def add(name: str, machine: Machine) -> None:

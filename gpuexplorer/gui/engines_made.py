@@ -5,6 +5,7 @@ What does it is imported there too: the window need not wait for that.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -15,6 +16,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.units import quantity
+from gpuexplorer.engine.machine import Machine
 from gpuexplorer.gui.model.engines import EnginesModel
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.task import Tasks
@@ -89,6 +91,35 @@ class MadeEngines(QObject):
         )
         return answer == buttons.Yes
 
+    def leave_or_delete(self, name: str, machine: Machine) -> bool:
+        """Ask what becomes of what was set up on another machine; False: nothing shall change."""
+        buttons = QMessageBox.StandardButton
+        answer = QMessageBox.question(
+            self._window,
+            "Remove an engine",
+            f"Delete what was set up for '{name}' on {machine.host} as well?\n\nNo only forgets "
+            "the name here. Runs that were measured there stay in the history.",
+            buttons.Yes | buttons.No | buttons.Cancel,
+            buttons.Cancel,
+        )
+        if answer == buttons.Yes:
+            self._tasks.do(
+                "engine-remove",
+                lambda cancel: _removed_there(machine, cancel),
+                partial(self._deleted_there, name, machine),
+            )
+        return answer != buttons.Cancel
+
+    def _deleted_there(
+        self, name: str, machine: Machine, freed: int | ExplorerError | None
+    ) -> None:
+        if isinstance(freed, ExplorerError):
+            self.told.emit(f"'{name}' is forgotten, but {freed}.")
+        elif freed is not None:
+            self.told.emit(
+                f"Removed '{name}'; that freed {quantity(freed, 'B')} on {machine.host}."
+            )
+
     def delete(self, name: str) -> None:
         """Delete an environment."""
         self.told.emit(f"Removing '{name}'…")
@@ -123,6 +154,12 @@ def _listed() -> list[Managed]:
     from gpuexplorer.environments import create, managed  # noqa: F401
 
     return managed.list_managed()
+
+
+def _removed_there(machine: Machine, cancel: threading.Event) -> int:
+    from gpuexplorer.environments import far
+
+    return far.remove(machine, cancel)
 
 
 def _removed(name: str) -> int:

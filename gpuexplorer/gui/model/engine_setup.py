@@ -32,6 +32,11 @@ PHASE_TITLES: dict[Phase, str] = {
     "install": "Install them",
     "verify": "Verify: start an engine there, and its self-test",
 }
+FAR_PHASE_TITLES: dict[Phase, str] = {
+    "download": "Copy GPU Explorer there",
+    "install": "Make the environment there",
+    "verify": "Verify: start an engine there, and its self-test",
+}
 VOUCHERS = {
     "lock": "GPU Explorer's own list",
     "SHA256SUMS": "the folder's SHA256SUMS",

@@ -19,12 +19,13 @@ from gpuexplorer.engine.interpreters import (
     interpreter_at,
     name_for,
 )
+from gpuexplorer.engine.machine import SCHEME, Machine
 from gpuexplorer.gui.notice import capital
 
 if TYPE_CHECKING:
     from gpuexplorer.environments.managed import Managed
 
-Origin = Literal["built-in", "added", "managed", "unfinished", "found"]
+Origin = Literal["built-in", "added", "managed", "unfinished", "found", "far"]
 """Where a row comes from: ``found`` ones have no name yet."""
 ORIGIN_WORDS: dict[Origin, str] = {
     "built-in": "this program's own",
@@ -32,6 +33,7 @@ ORIGIN_WORDS: dict[Origin, str] = {
     "managed": "set up here",
     "unfinished": "not finished",
     "found": "found here",
+    "far": "on another machine",
 }
 
 
@@ -69,7 +71,14 @@ class EngineRow:
         """Where it comes from, in a few words."""
         if self.candidate is not None:
             return f"found: {self.candidate.kind}"
+        if self.machine is not None:
+            return f"on {self.machine.host}"
         return ORIGIN_WORDS[self.origin]
+
+    @property
+    def machine(self) -> Machine | None:
+        """The other machine that it is on; None on this one."""
+        return Machine.read(self.path) if self.path.startswith(SCHEME) else None
 
     @property
     def python(self) -> str:
@@ -201,6 +210,8 @@ class EnginesModel:
         """Return where an engine comes from; a name of ours that leads elsewhere was added."""
         if name == BUILT_IN:
             return "built-in"
+        if path.startswith(SCHEME):
+            return "far"
         ours = made.get(name)
         inside = ours is not None and Path(ours.path) in Path(path).parents
         return "managed" if inside else "added"

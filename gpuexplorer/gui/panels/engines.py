@@ -52,6 +52,8 @@ class EnginesDialog(QDialog):
         self.list.help_asked.connect(self.help_asked)
         self.list.close_asked.connect(self.close)
         self.list.set_up_asked.connect(self.set_up)
+        self.list.machine_asked.connect(self.add_machine)
+        self.list.update_asked.connect(self._update)
         self.list.go_on_asked.connect(self._go_on)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.list)
@@ -95,6 +97,21 @@ class EnginesDialog(QDialog):
         setup = self.setup
         self._stack.setCurrentWidget(setup)
         setup.begin()
+
+    def add_machine(self) -> None:
+        """Show the way to an engine on another machine."""
+        self.list.stop()
+        setup = self.setup
+        self._stack.setCurrentWidget(setup)
+        setup.add_machine()
+
+    def _update(self, name: str) -> None:
+        row = next((one for one in self.list.table.rows if one.name == name), None)
+        if row is not None and row.machine is not None:
+            self.list.stop()
+            setup = self.setup
+            self._stack.setCurrentWidget(setup)
+            setup.update_far(name, row.machine)
 
     def _go_on(self, unfinished: Managed) -> None:
         setup = self.setup

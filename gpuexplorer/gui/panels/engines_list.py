@@ -43,14 +43,18 @@ class EnginesList(QWidget):
     """Shows the engines; ``use_asked`` carries the name of the one that is to measure.
 
     ``check_begins`` and ``check_ended`` enclose everything during which nothing should be measured.
-    ``set_up_asked`` wants another one made, ``go_on_asked`` carries the ``Managed`` that is to be
-    finished, ``help_asked`` wants the page on engines.
+    ``set_up_asked`` wants another one made, ``machine_asked`` one on another machine,
+    ``update_asked`` carries the name of one there that is to become of this version,
+    ``go_on_asked`` carries the ``Managed`` that is to be finished, ``help_asked`` wants the page on
+    engines.
     """
 
     use_asked = Signal(str)
     check_begins = Signal()
     check_ended = Signal()
     set_up_asked = Signal()
+    machine_asked = Signal()
+    update_asked = Signal(str)
     go_on_asked = Signal(object)
     help_asked = Signal()
     close_asked = Signal()
@@ -90,6 +94,7 @@ class EnginesList(QWidget):
         self.table.currentCellChanged.connect(lambda *_: self._show_chosen())
         self.ways = EngineWays(self.checks, self._taken)
         self.ways.set_up_asked.connect(self.set_up_asked)
+        self.ways.machine_asked.connect(self.machine_asked)
         self.ways.find_asked.connect(self.find_pythons)
         self.ways.add_asked.connect(self.add)
         self.ways.help_asked.connect(self.help_asked)
@@ -137,6 +142,11 @@ class EnginesList(QWidget):
             "Finish setting it up, with what was downloaded",
             lambda: self._with_chosen(self.go_on),
         )  # fmt: skip
+        self.update_button = button(
+            "Up&date", "updateEngineButton",
+            "Bring this version of GPU Explorer to its machine, and test it",
+            lambda: self._with_chosen(self.update_asked.emit),
+        )  # fmt: skip
         self.remove_button = button(
             "&Remove", "removeEngineButton", "", lambda: self._with_chosen(self.remove)
         )
@@ -146,8 +156,8 @@ class EnginesList(QWidget):
         close = button("Close", "closeEnginesButton", "Close this window", self.close_asked.emit)
         row = QHBoxLayout()
         for widget in (
-            self.use_button, self.go_on_button, self.check_button, self.remove_button,
-            self.undo_button,
+            self.use_button, self.go_on_button, self.check_button, self.update_button,
+            self.remove_button, self.undo_button,
         ):  # fmt: skip
             row.addWidget(widget)
         row.addStretch(1)
@@ -218,6 +228,8 @@ class EnginesList(QWidget):
             return
         if row.managed is not None and row.origin in ("managed", "unfinished"):
             self.delete(name)
+            return
+        if row.machine is not None and not self.made.leave_or_delete(name, row.machine):
             return
         if name not in self.model.names:
             return
@@ -387,6 +399,8 @@ class EnginesList(QWidget):
         )
         self.go_on_button.setVisible(origin == "unfinished")
         self.go_on_button.setEnabled(self.model.making is None)
+        self.update_button.setVisible(origin == "far")
+        self.update_button.setEnabled(free and self.model.making is None)
         self.ways.set_free(free)
         self.remove_button.setEnabled(
             row is not None
@@ -397,9 +411,11 @@ class EnginesList(QWidget):
         self.remove_button.setToolTip(
             "Delete it, after a question (Del)"
             if made
+            else "Forget it, and delete what is on its machine if you want to (Del)"
+            if origin == "far"
             else "Forget its name; it stays as it is (Del)"
         )
-        self.remove_button.setText("&Remove…" if made else "&Remove")
+        self.remove_button.setText("&Remove…" if made or origin == "far" else "&Remove")
         self.undo_button.setEnabled(self.model.can_undo is not None)
         text = details(row) if row is not None else ""
         if text != self.details.toPlainText():

@@ -21,7 +21,13 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.environments.managed import Managed
 from gpuexplorer.environments.plan import EnvironmentPlan
 from gpuexplorer.environments.progress import PHASES, Phase, SetUpProgress
-from gpuexplorer.gui.model.engine_setup import PHASE_TITLES, Pace, progress_words, sentence
+from gpuexplorer.gui.model.engine_setup import (
+    FAR_PHASE_TITLES,
+    PHASE_TITLES,
+    Pace,
+    progress_words,
+    sentence,
+)
 from gpuexplorer.gui.panels.engines_buttons import button
 from gpuexplorer.gui.task import Task, Tasks
 from gpuexplorer.gui.widgets.words import Words
@@ -31,13 +37,23 @@ if TYPE_CHECKING:
     from gpuexplorer.environments.plan import EnvironmentPlan
 
 
+Work = Callable[[Callable[[SetUpProgress], None], threading.Event], Managed]
+"""Makes an environment: tells how far it is, ends early with Cancelled."""
+
+
 class Making:
     """One attempt to make an environment. ``progress`` may be read from any thread."""
 
-    def __init__(self, planned: EnvironmentPlan, name: str) -> None:
-        self.planned, self.name = planned, name
+    def __init__(self, title: str, name: str, work: Work, *, here: bool = True) -> None:
+        """``here``: on this machine, where what is not finished can be removed."""
+        self.title, self.name, self.here = title, name, here
+        self._work = work
         self._lock = threading.Lock()
         self._progress: SetUpProgress | None = None
+
+    def again(self) -> Making:
+        """Return another attempt at the same."""
+        return Making(self.title, self.name, self._work, here=self.here)
 
     @property
     def progress(self) -> SetUpProgress | None:
@@ -51,9 +67,7 @@ class Making:
 
     def run(self, cancel: threading.Event) -> Managed:
         """Make it, in the thread; raises as ``environments.create`` does."""
-        from gpuexplorer.environments import create  # here, so that the window need not wait for it
-
-        return create.create(self.planned, self.name, self._take, cancel)
+        return self._work(self._take, cancel)
 
 
 LOOK_MS = 100
@@ -175,6 +189,11 @@ class EngineMakingPage(QWidget):
         return self._task is not None
 
     @property
+    def is_here(self) -> bool:
+        """Whether it is made on this machine."""
+        return self._making is not None and self._making.here
+
+    @property
     def name(self) -> str:
         """The name of the environment that is made or was made last."""
         return self._making.name if self._making is not None else ""
@@ -186,10 +205,20 @@ class EngineMakingPage(QWidget):
 
     def make(self, planned: EnvironmentPlan, name: str) -> None:
         """Begin to make an environment, or go on with one."""
+
+        def work(tell: Callable[[SetUpProgress], None], cancel: threading.Event) -> Managed:
+            from gpuexplorer.environments import create  # the window need not wait for it
+
+            return create.create(planned, name, tell, cancel)
+
+        self.begin(Making(f"{planned.kind.title}: '{name}'", name, work))
+
+    def begin(self, making: Making) -> None:
+        """Begin to make what is asked for, or go on with it."""
         if self._task is not None:
             return
-        self._making, self._pace = Making(planned, name), Pace()
-        self.title.setText(f"{planned.kind.title}: '{name}'")
+        self._making, self._pace = making.again(), Pace()
+        self.title.setText(making.title)
         busy = self._busy_with()
         if busy:
             self._say(
@@ -205,7 +234,7 @@ class EngineMakingPage(QWidget):
     def go_on(self) -> None:
         """Take it up again after it was stopped, or after what was wrong has been mended."""
         if self._making is not None:
-            self.make(self._making.planned, self._making.name)
+            self.begin(self._making)
 
     def cancel(self) -> None:
         """Stop; what was downloaded is kept."""
@@ -271,7 +300,7 @@ class EngineMakingPage(QWidget):
             (self.outcome, not going),
             (self.detail, bool(self.detail.toPlainText())),
             (self.copy_button, state in ("failed", "ready")),
-            (self.remove_button, state in ("stopped", "failed")),
+            (self.remove_button, state in ("stopped", "failed") and self.is_here),
             (self.cancel_button, going),
             (self.again_button, state in ("refused", "stopped", "failed")),
             (self.use_button, state == "ready"),
@@ -294,7 +323,8 @@ class EngineMakingPage(QWidget):
             present = number == at and self.state not in ("idle", "ready")
             mark = "✓" if done else "●" if present else "○"
             label = self._marks[phase]
-            label.setText(f"{mark}  {PHASE_TITLES[phase]}")
+            titles = PHASE_TITLES if self.is_here else FAR_PHASE_TITLES
+            label.setText(f"{mark}  {titles[phase]}")
             role = "good" if done else "title" if present else "muted"
             if label.property("role") != role:
                 label.setProperty("role", role)

@@ -22,8 +22,10 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.units import quantity
+from gpuexplorer.engine.machine import Machine
 from gpuexplorer.environments.managed import Managed
 from gpuexplorer.environments.plan import EnvironmentPlan
+from gpuexplorer.environments.progress import SetUpProgress
 from gpuexplorer.gui.model.engine_setup import (
     VOUCHERS,
     SetUpRequest,
@@ -36,7 +38,8 @@ from gpuexplorer.gui.model.engine_setup import (
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.engines_buttons import button
 from gpuexplorer.gui.panels.engines_choice import EngineChoicePage
-from gpuexplorer.gui.panels.engines_making import EngineMakingPage
+from gpuexplorer.gui.panels.engines_machine import FarRequest, MachinePage
+from gpuexplorer.gui.panels.engines_making import EngineMakingPage, Making, Work
 from gpuexplorer.gui.task import Task, Tasks
 from gpuexplorer.gui.widgets.words import NoteBox, Words
 
@@ -185,13 +188,16 @@ class EngineSetup(QWidget):
         self.plan_page = EnginePlanPage()
         self.plan_page.agreed.connect(self._agreed)
         self.plan_page.back_asked.connect(lambda: self._show(self.choice))
+        self.machine = MachinePage()
+        self.machine.chosen.connect(self._make_far)
+        self.machine.back_asked.connect(self.back_asked)
         self.making = EngineMakingPage(tasks, busy_with)
         self.making.back_asked.connect(self.back_asked)
         self._steps = QLabel()
         self._steps.setObjectName("setUpSteps")
         self._steps.setTextFormat(Qt.TextFormat.RichText)
         self.stack = QStackedWidget()
-        for page in (self.choice, self.waiting, self.plan_page, self.making):
+        for page in (self.choice, self.waiting, self.plan_page, self.machine, self.making):
             self.stack.addWidget(page)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -243,6 +249,38 @@ class EngineSetup(QWidget):
             return
         self._show(self.choice)
         self.choice.open()
+
+    def add_machine(self) -> None:
+        """Ask for another machine, or show what is being made."""
+        if self.making.working or self._planning is not None:
+            return
+        self._show(self.machine)
+        self.machine.open()
+
+    def _make_far(self, wanted: FarRequest) -> None:
+        def work(tell: Callable[[SetUpProgress], None], cancel: threading.Event) -> Managed:
+            from gpuexplorer.environments import far  # the window need not wait for it
+
+            return far.set_up(wanted.name, wanted.machine, wanted.kind, wanted.wheels, tell, cancel)
+
+        title = f"'{wanted.name}' on {wanted.machine.host}"
+        self._begin_far(title, wanted.name, work)
+
+    def update_far(self, name: str, machine: Machine) -> None:
+        """Bring this version to an engine on another machine, and test it."""
+        if self.making.working or self._planning is not None:
+            return
+
+        def work(tell: Callable[[SetUpProgress], None], cancel: threading.Event) -> Managed:
+            from gpuexplorer.environments import far  # the window need not wait for it
+
+            return far.update_and_test(name, machine, tell, cancel)
+
+        self._begin_far(f"'{name}' on {machine.host}", name, work)
+
+    def _begin_far(self, title: str, name: str, work: Work) -> None:
+        self.making.begin(Making(title, name, work, here=False))
+        self._show(self.making)
 
     def go_on(self, unfinished: Managed) -> None:
         """Finish what was begun before: plan it as it was, then make it at once."""
@@ -320,6 +358,11 @@ class EngineSetup(QWidget):
         words = [f"{number}  {title}" for number, title in enumerate(STEPS, 1)]
         words[at] = f"<b>{words[at]}</b>"
         self._steps.setText("&nbsp;&nbsp;›&nbsp;&nbsp;".join(words))
+        self._steps.setVisible(page is not self.machine and not self._is_far(page))
+
+    def _is_far(self, page: QWidget) -> bool:
+        """Whether a page shows what is made on another machine, which has steps of its own."""
+        return page is self.making and not self.making.is_here
 
     def _show_step(self, words: str) -> None:
         self._step.setText(f"{capital(words)}…")

@@ -20,6 +20,7 @@ class EngineWays(QWidget):
     """A row of buttons; ``add_asked`` carries the path of an interpreter or of a folder."""
 
     set_up_asked = Signal()
+    machine_asked = Signal()
     find_asked = Signal()
     add_asked = Signal(str)
     help_asked = Signal()
@@ -34,6 +35,11 @@ class EngineWays(QWidget):
             "&Set up an engine…", "setUpEngineButton",
             "Make an environment for your GPU or a framework: no terminal is needed",
             self.set_up_asked.emit, leads=True,
+        )  # fmt: skip
+        machine = button(
+            "Add a &machine…", "addMachineButton",
+            "Set an engine up on another machine, by your own ssh",
+            self.machine_asked.emit,
         )  # fmt: skip
         self._find = button(
             "&Find", "findEnginesButton",
@@ -56,7 +62,7 @@ class EngineWays(QWidget):
         )  # fmt: skip
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
-        for widget in (set_up, self._find, self._add):
+        for widget in (set_up, machine, self._find, self._add):
             row.addWidget(widget)
         row.addStretch(1)
         row.addWidget(help_button)

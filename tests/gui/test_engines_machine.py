@@ -1,0 +1,124 @@
+"""An engine on another machine, added, used and removed in the window as a user does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.engine.interpreters import Interpreters
+from gpuexplorer.environments import far
+from gpuexplorer.gui.panels.engines import EnginesDialog
+from gpuexplorer.gui.theme import make_theme
+from tests.gui.driver import until
+from tests.support.engine_wheels import SMALL, make_engine_wheels
+from tests.support.sshd import Sshd
+
+SET_UP_MS = 200_000
+"""How long set-up may take on a machine that is busy."""
+
+
+@pytest.fixture
+def sshd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sshd]:
+    monkeypatch.setattr(far, "find_kind", lambda name: SMALL)
+    made = Sshd(tmp_path / "box", monkeypatch)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def dialog(qtbot: QtBot, qapp: QApplication) -> Iterator[EnginesDialog]:
+    make_theme(qapp, "dark")
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    made = EnginesDialog(parent, lambda: None, lambda: "")
+    made.show()
+    yield made
+    made.close_down()
+
+
+W = TypeVar("W", bound=QWidget)
+
+
+def part(dialog: EnginesDialog, name: str, kind: type[W]) -> W:
+    found = dialog.findChild(kind, name)
+    assert isinstance(found, kind), name
+    return found
+
+
+def write(dialog: EnginesDialog, name: str, text: str) -> None:
+    line = part(dialog, name, QLineEdit)
+    line.clear()
+    QTest.keyClicks(line, text)
+
+
+def press(dialog: EnginesDialog, name: str) -> None:
+    QTest.mouseClick(part(dialog, name, QPushButton), Qt.MouseButton.LeftButton)
+
+
+def test_a_machine_is_added_used_and_removed(
+    qtbot: QtBot,
+    sshd: Sshd,
+    dialog: EnginesDialog,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wheels = make_engine_wheels(tmp_path / "wheels here")
+    used: list[str] = []
+    dialog.use_asked.connect(used.append)
+    press(dialog, "addMachineButton")
+    page = dialog.setup.machine
+    assert not page.go_button.isEnabled()
+    write(dialog, "machineAddress", "not a machine!")
+    write(dialog, "machineName", "gpu")
+    press(dialog, "setUpMachine")
+    assert "is no address of a machine" in part(dialog, "machineWords", QLabel).text()
+    write(dialog, "machineAddress", sshd.address.removeprefix("ssh://"))
+    write(dialog, "machineWheels", str(wheels))
+
+    sshd.know("other-host")
+    press(dialog, "setUpMachine")
+    making = dialog.setup.making
+    until(qtbot, lambda: making.state == "failed", SET_UP_MS)
+    said = part(dialog, "makingOutcome", QLabel).text()
+    assert said.startswith("The key of 127.0.0.1 is not the one that was known"), said
+    assert not making.remove_button.isVisible()
+
+    sshd.know()
+    press(dialog, "makingGoOn")
+    until(qtbot, lambda: making.state == "ready", SET_UP_MS)
+    assert part(dialog, "makingOutcome", QLabel).text().startswith("'gpu' is ready.")
+    press(dialog, "makingUse")
+    assert used == ["gpu"]
+    (row,) = [one for one in dialog.list.table.rows if one.name == "gpu"]
+    assert row.origin_words == "on 127.0.0.1"
+    there = Path(Interpreters().all()[0].path)
+    assert there.is_relative_to(sshd.home)
+
+    programs = sshd.home / ".local/share/gpuexplorer/program"
+    (program,) = programs.iterdir()
+    program.rename(programs / "0.0.1-other")
+    dialog.list.refresh(choose="gpu")
+    press(dialog, "updateEngineButton")
+    until(qtbot, lambda: making.state == "ready", SET_UP_MS)
+    assert program.exists()
+    press(dialog, "makingBack")
+
+    asked: list[str] = []
+
+    def answer(*words: object) -> QMessageBox.StandardButton:
+        asked.append(str(words[2]))
+        return QMessageBox.StandardButton.Yes
+
+    monkeypatch.setattr(QMessageBox, "question", answer)
+    dialog.list.remove("gpu")
+    assert "on 127.0.0.1 as well?" in asked[0]
+    until(qtbot, lambda: not there.exists(), SET_UP_MS)
+    until(qtbot, lambda: "on 127.0.0.1" in part(dialog, "engineWords", QLabel).text(), SET_UP_MS)
+    assert "gpu" not in Interpreters().read().engines
