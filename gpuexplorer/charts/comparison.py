@@ -47,6 +47,8 @@ class Line:
     """What stands beside it; empty for its verdict, or that there is none yet."""
     key: str = ""
     """What it stands for (see ``charts.spec.Series.keys``)."""
+    apart: bool = False
+    """Whether the two are stored runs, which took no turns."""
 
     @property
     def words(self) -> str:
@@ -56,14 +58,22 @@ class Line:
         if self.verdict is None:
             return "reference"
         if not self.ratio:
-            return "too few rounds"
+            return "too few launches" if self.apart else "too few rounds"
         return speed(self.ratio) if self.verdict in ("faster", "slower") else self.verdict
 
 
 def lines_of(result: ComparisonResult) -> list[Line]:
     """Return the lines of a finished comparison, in its order."""
     return [
-        Line(one.label, one.ratio, one.ci95_low, one.ci95_high, one.verdict, key=str(place))
+        Line(
+            one.label,
+            one.ratio,
+            one.ci95_low,
+            one.ci95_high,
+            one.verdict,
+            key=str(place),
+            apart=not result.interleaved,
+        )
         for place, one in enumerate(result.contestants)
     ]
 
@@ -149,6 +159,8 @@ def line_words(line: Line, reference: str) -> str:
     """Return what is known of one line, a sentence each."""
     if line.verdict is None:
         return f"{line.label}\nThe reference: the others' times are divided by its."
+    if line.apart and not line.ratio:
+        return f"{line.label}\nToo few launches for an interval of the ratio."
     if not (line.ratio and line.low and line.high):
         return (
             f"{line.label}\nToo few rounds for a ratio yet: eight are needed, and fewer where "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from gpuexplorer.analysis.disturbance import disturbance
+from gpuexplorer.analysis.disturbance import cores_of, disturbance
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, Block, RunConfig
 from gpuexplorer.core.result import RunResult, Verification
@@ -200,7 +200,8 @@ def cause_words(result: RunResult) -> str:
     error, state = result.timing.relative_error, result.telemetry
     if error is None or error < UNCERTAIN:
         return ""
-    return disturbance(state.other_cores, state.stolen, result.device.compute_units)
+    cores = cores_of(result.device.backend, result.device.compute_units)
+    return disturbance(state.other_cores, state.stolen, cores)
 
 
 def error_words(check: Verification) -> str:

@@ -161,7 +161,8 @@ class Commands:
             {
                 size: make(
                     f"{size * 100:.0f} %",
-                    "The size of text and of everything else in the window, from the next start on",
+                    "The size of text and of everything else in the window, from the next start\n"
+                    "on; Restart now starts again at once, with everything that is shown",
                     name=f"text_{size * 100:.0f}",
                     checkable=True,
                 )

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.client import EngineOptions
-from gpuexplorer.gui import allocator, resources, typeface
+from gpuexplorer.gui import allocator, resources, restart, typeface
 from gpuexplorer.gui.engine import engine_at_start
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.experiment import Experiment
@@ -113,7 +113,10 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     if complaints:
         window.session.notice.emit(Notice("bad", " ".join(complaints)))
     window.first_paint.connect(window.own_models.ask_at_start)
-    if options.session is not None:
+    left = restart.taken()
+    if left is not None:
+        window.sessions.open_left(left)
+    elif options.session is not None:
         window.sessions.open_at_start(options.session)
     if isinstance(application, Application):
         application.file_opened.connect(window.sessions.open_at_start)
@@ -182,8 +185,9 @@ def _close_on_interrupt(window: MainWindow) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Open the window and return the exit code when it is closed."""
+    words = sys.argv[1:] if argv is None else argv
     try:
-        application, window = create(sys.argv[1:] if argv is None else argv)
+        application, window = create(words)
     except ExplorerError as error:
         print(f"gpuexplorer: error: {error}", file=sys.stderr)
         return error.exit_code
@@ -194,7 +198,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     ticks.start(500)
     code: int = application.exec()
     ticks.stop()
-    return end(window, code)
+    code = end(window, code)
+    if window.restart.left is not None:
+        restart.start_again(words, window.restart.left)
+    return code
 
 
 def end(window: MainWindow, code: int) -> int:

@@ -194,8 +194,8 @@ class Panels(QSplitter):
         column.addWidget(self.strip)
         self.caption = CaptionLine("live", dims=(plots,))
         self.caption.restored.connect(self.restored)
-        above.addWidget(self.caption, 3)
-        above.addWidget(self.pins, 2)
+        above.addWidget(self.caption, 2)
+        above.addWidget(self.pins, 3)  # as wide as they need at the most
         return view
 
     def follow_run(self, run: Run | None, now: RunConfig | None) -> None:

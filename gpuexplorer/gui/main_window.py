@@ -37,6 +37,7 @@ from gpuexplorer.gui.own_model import OwnModels
 from gpuexplorer.gui.panel_rooms import PanelRooms
 from gpuexplorer.gui.panels.experiment import fill_device_box
 from gpuexplorer.gui.preload import Preloader
+from gpuexplorer.gui.restart import Restart
 from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.session_file import SessionFiles
@@ -82,6 +83,10 @@ class MainWindow(KeyWindow):
         self.idle_calibration = IdleCalibration(session, settings)
         self.tuning = TuneControl(self, session)
         self.dialogs = Dialogs(self)
+        self.restart = Restart(self, session, self.sessions, self.engine.may_close)
+        self.restart.notice.connect(self.show_notice)
+        self._text_size = settings.text_size
+        """That the window is drawn with."""
         self.commands = Commands(self, self.engine.thread_choices, default_threads())
         self._put_together()
         wiring.connect_session(self)
@@ -397,7 +402,11 @@ class MainWindow(KeyWindow):
     def choose_text_size(self, size: float) -> None:
         """Draw text and everything else so many times as large from the next start on."""
         self.settings.text_size = size
-        self.status.say(f"Text is {size * 100:.0f} % of its usual size from the next start on.")
+        text = f"Text is {size * 100:.0f} % of its usual size from the next start on."
+        if size == self._text_size:
+            self.show_notice(None)
+        else:
+            self.show_notice(Notice("info", text, (("Restart now", self.restart.begin),)))
 
     def apply(self, change: Change) -> None:
         """Follow a piece of advice: the knobs in one step, the engine's threads by a restart."""
@@ -423,7 +432,8 @@ class MainWindow(KeyWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask what has to be asked, then end everything: timers, engine, worker."""
-        if not self._closed and not (self.engine.may_close() and self.sessions.may_close()):
+        asks = not self._closed and self.restart.left is None
+        if asks and not (self.engine.may_close() and self.sessions.may_close()):
             event.ignore()
             return
         self.close_down()

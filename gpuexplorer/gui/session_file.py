@@ -39,6 +39,18 @@ TICKETS = 64
 """Tickets that the runs of one file take at most."""
 
 
+class Left(msgspec.Struct, frozen=True):
+    """A window as it was left."""
+
+    session: str
+    """The file with the session."""
+    path: str = ""
+    """The user's own file of it; empty where it has none."""
+    modified: bool = False
+    """Whether that lacks the latest changes."""
+    live: bool = False
+
+
 @dataclass(frozen=True)
 class _Opened:
     contents: SessionContents
@@ -89,6 +101,8 @@ class SessionFiles(QObject):
         self._tasks = Tasks(self)
         self._before: _Before | None = None
         self._start_live = False
+        self._left: Left | None = None
+        """What is being opened, where the window before this one left it."""
         self._was_modified = False
         self.path: Path | None = None
         """The file of this session; None: it has none yet."""
@@ -165,6 +179,24 @@ class SessionFiles(QObject):
         work = self._writing(path)
         self._tasks.do(f"saving {path.name}", lambda _: work(), partial(self._written, path))
 
+    def leave(self, path: Path, then: Callable[[object], None]) -> None:
+        """Write a copy for the next start; ``then`` gets None, or the ExplorerError."""
+        if self._busy():
+            return
+        from gpuexplorer.exchange import write_error
+
+        work = self._writing(path)
+
+        def write(_: object) -> object:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise write_error(path, error) from None
+            work()
+            return None
+
+        self._tasks.do("saving the session", write, then)
+
     def _writing(self, path: Path) -> Callable[[], object]:
         """Return what writes the session as it is now, in any thread."""
         from gpuexplorer.gui.model.replay import contents_of
@@ -225,6 +257,11 @@ class SessionFiles(QObject):
         self._session.live_at_start = False
         self.open(path)
 
+    def open_left(self, left: Left) -> None:
+        """Show the session that the window before this one left, as if it had not been closed."""
+        self._left = left
+        self.open_at_start(Path(left.session))
+
     def open(self, path: Path) -> None:
         """Read a file in the background and show what it holds instead of what is shown."""
         if self._busy():
@@ -234,15 +271,16 @@ class SessionFiles(QObject):
             return
         ticket = self._session.requests.take_tickets(TICKETS)
         parts = dict(self._parts)
+        origin = path.name if self._left is None else ""  # what was left was measured here
 
         def work(_: object) -> object:
             from gpuexplorer.gui.model.replay import open_session
             from gpuexplorer.gui.model.session_archive import damaged
 
-            contents, live = open_session(path, ticket)
+            contents, live = open_session(path, ticket, origin)
             shown = [(name, data) for name, data in contents.parts.items() if name in parts]
             try:
-                documents = {name: parts[name].decode(data, path.name) for name, data in shown}
+                documents = {name: parts[name].decode(data, origin) for name, data in shown}
             except InputError as error:
                 raise damaged(path, error.what) from None
             return _Opened(contents, live, documents)
@@ -251,7 +289,10 @@ class SessionFiles(QObject):
 
     def _read(self, path: Path, outcome: object) -> None:
         start_live, self._start_live = self._start_live, False
-        if isinstance(outcome, _Opened) and self._session.jobs.current is not None:
+        left, self._left = self._left, None
+        if isinstance(outcome, _Opened) and left is not None:
+            self._show_left(left, outcome)
+        elif isinstance(outcome, _Opened) and self._session.jobs.current is not None:
             self.notice.emit(engine_busy(self._session.jobs.current.doing))
         elif isinstance(outcome, _Opened):
             self._show(path, outcome)
@@ -261,8 +302,18 @@ class SessionFiles(QObject):
                 self._session.begin_by_itself()
             self.notice.emit(Notice("bad", f"{capital(str(outcome))}.", detail=outcome.detail))
 
+    def _show_left(self, left: Left, opened: _Opened) -> None:
+        """Show it with the user's own file, and measure on if that was so."""
+        self._replace(opened, "showing what was here")
+        self.path = Path(left.path) if left.path else None
+        self._saved = None if left.modified else self._authored()
+        Path(left.session).unlink(missing_ok=True)
+        self._replaced()
+        if left.live:
+            self._session.begin_by_itself()
+
     def _show(self, path: Path, opened: _Opened) -> None:
-        session, document = self._session, opened.contents.document
+        session = self._session
         before = _Before(
             knobs=session.experiment.knobs,
             view=self._view(),
@@ -274,18 +325,24 @@ class SessionFiles(QObject):
             measuring=session.live,
             kernels=self.kernels,
         )
-        session.show_instead(opened.live, f"showing {path.name}")
+        knobs_fit = self._replace(opened, f"showing {path.name}")
         self._before = before
+        self.path, self._saved = path, self._authored()
+        self._remember(path)
+        self._replaced()
+        self.notice.emit(self._opened_notice(path, opened.contents, knobs_fit))
+
+    def _replace(self, opened: _Opened, activity: str) -> bool:
+        """Show what was opened in place of what is shown; return whether its knobs fit."""
+        session, document = self._session, opened.contents.document
+        session.show_instead(opened.live, activity)
         self.kernels = document.kernels
         self.notes = document.notes
         knobs_fit = session.experiment.restore(self._here(document.knobs))
         for name, part in self._parts.items():
             part.show_held(opened.parts.get(name))
         self._show_view(document.view)
-        self.path, self._saved = path, self._authored()
-        self._remember(path)
-        self._replaced()
-        self.notice.emit(self._opened_notice(path, opened.contents, knobs_fit))
+        return knobs_fit
 
     def _here(self, knobs: Knobs) -> Knobs:
         """Return a file's knobs for the devices of this machine: one that is not here is chosen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpuexplorer.analysis.disturbance import disturbance
+from gpuexplorer.analysis.disturbance import cores_of, disturbance
 
 
 @pytest.mark.parametrize(
@@ -28,4 +28,8 @@ def test_only_what_disturbs_is_said(
 
 
 def test_without_a_number_of_cores_there_is_none_in_the_words() -> None:
+    assert cores_of("opencl", 8) == 8
+    assert cores_of("torch", 1) is None, "which are its threads"
+    one = "other programs keep this CPU busy (0.5 of 1 core)"
+    assert disturbance(0.5, None, 1) == one
     assert disturbance(1.0, None, None) == "other programs keep this CPU busy (1.0 cores)"

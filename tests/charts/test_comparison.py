@@ -75,9 +75,9 @@ def test_the_limit_is_a_line_and_runs_apart_are_said_to_be() -> None:
     (panel,) = comparison_chart(made(fail_if_slower=0.05)).rows[0]
     limit = next(s for s in panel.series if s.kind == "vline" and s.role == "ceiling")
     assert (limit.name, limit.x[0]) == ("5 % slower", 1.05)
-    assert any(
-        "Not measured in turns" in n for n in comparison_chart(made(interleaved=False)).notes
-    )
+    apart = comparison_chart(made(interleaved=False))
+    assert any("Not measured in turns" in n for n in apart.notes)
+    assert [note.text for note in apart.rows[0][0].annotations] == ["too few launches"]
 
 
 def test_the_range_holds_every_interval_and_the_reference() -> None:

@@ -28,6 +28,7 @@ from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.job import Held, JobModel, Progress, duration
 from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.gui.views.result_page import Picture
 from gpuexplorer.gui.views.study import StudyJob, StudyView, WantedStudy, study_files
 from gpuexplorer.gui.views.study_form import Lists, StudyForm, Ticks
 from gpuexplorer.gui.worker import EngineWorker
@@ -329,12 +330,31 @@ def test_while_it_is_measured_the_switches_stand_alone(qtbot: QtBot) -> None:
 @pytest.mark.parametrize("kind", STUDIES)
 def test_charts_follow_the_theme_and_the_width(qtbot: QtBot, kind: str, qapp: QApplication) -> None:
     bench = shown_view(qtbot, STUDIES[kind], 1700)
-    assert bench.result.outcome.orientation() == Qt.Orientation.Horizontal
+    assert bench.result.table.horizontalScrollBar().maximum() == 0, "every column is seen"
     make_theme(qapp, "dark")
     bench.resize(800, 600)
     bench.grab()
     assert bench.result.outcome.orientation() == Qt.Orientation.Vertical
     assert bench.result.chart.keys
+
+
+def test_a_table_takes_no_more_than_its_columns_and_rows_need(qtbot: QtBot) -> None:
+    bench = shown_view(qtbot, STUDIES["precision"], 1000)
+    page, table = bench.result, bench.result.table
+    assert page.outcome.orientation() == Qt.Orientation.Vertical
+    assert len(table.shown.rows) > 3
+    bench.resize(1000, 1100)
+    until(qtbot, lambda: abs(table.height() - table.whole_height) <= 2)
+    assert page.chart.height() > table.height()
+    bench.resize(2600, 900)
+    until(qtbot, lambda: page.outcome.orientation() == Qt.Orientation.Horizontal)
+    assert abs(table.width() - table.whole_width) <= 2
+    page.outcome.moveSplitter(1000, 1)
+    QApplication.processEvents()
+    dragged = table.width()
+    assert page.chart.spec is not None
+    page.show_picture(Picture(page.sheet, page.chart.spec))
+    assert table.width() == dragged, "it stays where it was dragged to"
 
 
 def test_an_empty_view_says_what_it_would_do(qtbot: QtBot) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtWidgets import QFrame
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.panels.pins import telling
+from gpuexplorer.gui.widgets.words import Words
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until, wait_measured
 
@@ -23,6 +25,30 @@ from tests.gui.driver import until, wait_measured
 )  # fmt: skip
 def test_pins_say_what_tells_them_apart(labels: list[str], told: list[str]) -> None:
     assert telling(labels) == told
+
+
+def test_the_caption_has_the_line_and_gives_pins_what_their_words_need(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    window.resize(1280, 800)
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.session.experiment.set_size("N", 64)
+    wait_measured(qtbot, window)
+    words, line = window.panels.caption.words, window.panels.places
+    until(qtbot, lambda: words.width() > 0.9 * line.width())
+    window.pin()
+    window.session.experiment.set_block((8, 8, 1))
+    wait_measured(qtbot, window)
+    window.pin()
+    until(qtbot, lambda: len(window.pins.findChildren(QFrame, "chip")) == 2)
+    chips = window.pins.findChildren(QFrame, "chip")
+
+    def whole() -> bool:
+        told = [one for chip in chips for one in chip.findChildren(Words)]
+        return all(one.fontMetrics().horizontalAdvance(one.text()) <= one.width() for one in told)
+
+    until(qtbot, whole)
 
 
 def test_many_pins_leave_the_window_as_wide_as_it_is(qtbot: QtBot, open_window: OpenWindow) -> None:

@@ -9,19 +9,58 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QFont, QFontMetrics
-from PySide6.QtWidgets import QApplication, QScrollArea
+from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea
 from pytestqt.qtbot import QtBot
 
-from gpuexplorer.gui import typeface
+from gpuexplorer.gui import restart, typeface
 from gpuexplorer.gui.main_window import USUAL_SIZE, MainWindow
 from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.settings import TEXT_SIZES, Settings
-from tests.gui.driver import find, until
+from gpuexplorer.history.store import Store
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import find, until, wait_measured
 
 FULL_HD = QSize(1920, 1080)
+SESSION = Path(__file__).parents[1] / "written_by_0_1/session.gpux"
+AGAIN = """
+import json, os, sys
+from PySide6.QtCore import QTimer
+from gpuexplorer.gui import app, restart
+
+first = len(sys.argv) == 1
+restart.module_command = lambda name, *words: [sys.executable, __file__, "again"]
+created = app.create
+
+def create(words):
+    application, window = created([])
+    knobs = window.session.experiment
+    window.session.live_at_start = False
+
+    def look():
+        if knobs.knobs.size.get("N") != 96:
+            return
+        timer.stop()
+        told = {"ratio": window.screen().devicePixelRatio(), "left": restart.VARIABLE in os.environ}
+        print(json.dumps(told))
+        window.close()
+
+    timer = QTimer(window)
+    timer.timeout.connect(look)
+    if first:
+        knobs.set_size("N", 96)
+        window.commands.text_sizes[1.5].trigger()
+        window.first_paint.connect(window.restart.begin)
+    else:
+        timer.start(50)
+    return application, window
+
+app.create = create
+app.main([])
+"""
 CHILD = """
 import json, os, sys
 from gpuexplorer.gui.app import create
@@ -141,3 +180,81 @@ def test_the_size_of_text_is_that_of_the_next_start(
     )  # fmt: skip
     told = json.loads(done.stdout.splitlines()[-1])
     assert told == {"ratio": 1.5, "inherited": None, "checked": [1.5]}
+
+
+def test_restart_now_shows_the_same_in_a_window_that_is_drawn_anew(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window()
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.sessions.open(SESSION)
+    until(qtbot, lambda: window.banner.text.startswith("Opened session.gpux"))
+    window.session.experiment.set_size("N", 64)
+    window.session.set_live(True)
+    wait_measured(qtbot, window)
+    window.pin()
+    window.sessions.set_notes("a note")
+    window.panels.places.show_view(window.panels.compare)
+    pins = [(pin.label, pin.words) for pin in window.session.live_model.pins]
+    held = {name: part.held() for name, part in window.panels.parts.items()}
+    assert sum(one is not None for one in held.values()) > 2
+    run = window.session.live_model.current
+    assert run is not None and run.record is not None
+    knobs, samples, ran = window.session.experiment.knobs, run.record.samples, run.record.id
+
+    window.commands.text_sizes[2.0].trigger()
+    assert window.banner.text == "Text is 200 % of its usual size from the next start on."
+    (button,) = [b for b in window.banner.findChildren(QPushButton) if b.text() == "Restart now"]
+    button.click()
+    until(qtbot, lambda: window.restart.left is not None and not window.isVisible())
+    left = window.restart.left
+    assert left is not None and left.live and left.modified and left.path == str(SESSION)
+    assert Path(left.session).is_file()
+
+    monkeypatch.setenv(restart.VARIABLE, msgspec.json.encode(left).decode())
+    again = open_window()
+    assert restart.VARIABLE not in os.environ
+    until(qtbot, lambda: bool(again.session.live_model.pins))
+    model = again.session.live_model
+    assert [(pin.label, pin.words) for pin in model.pins] == pins
+    assert again.session.experiment.knobs == knobs
+    assert again.panels.places.current is again.panels.compare
+    for name, part in again.panels.parts.items():
+        assert (part.held() is None) == (held[name] is None), name
+    assert (again.sessions.notes, again.sessions.path) == ("a note", SESSION)
+    assert again.sessions.modified and not Path(left.session).exists()
+    again.sessions.path = None  # which it would ask about when it is closed
+    shown = model.current
+    assert shown is not None and shown.origin == "" and shown.record is not None
+    until(qtbot, lambda: again.session.live)  # as it was
+    with Store.open() as store:
+        until(qtbot, lambda: store.get(ran).timing.samples >= samples)
+
+
+def test_a_restart_that_cannot_be_prepared_closes_nothing(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    monkeypatch.setattr(restart, "data_folder", lambda: blocked)
+    window.commands.text_sizes[1.5].trigger()
+    window.restart.begin()
+    until(qtbot, lambda: "restart" in window.banner.text)
+    assert window.isVisible() and window.restart.left is None
+    window.commands.text_sizes[1.0].trigger()
+    assert window.banner.isHidden(), "it is drawn so"
+
+
+def test_the_program_starts_again_in_place_of_itself(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    monkeypatch.delenv("QT_SCALE_FACTOR", raising=False)
+    script = tmp_path / "again.py"
+    script.write_text(AGAIN, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env=dict(os.environ),
+        check=True, timeout=180,
+    )  # fmt: skip
+    assert json.loads(done.stdout.splitlines()[-1]) == {"ratio": 1.5, "left": False}

@@ -155,7 +155,7 @@ COLUMNS: tuple[Column, ...] = (
         "Threads per block, x × y; for what chooses its own, the switches that are not as usual, "
         "or who chose",
         lambda row, _: row.launch_words,
-        60,
+        68,
         "block",
     ),
     Column("precision", "precision", "Number format", _plain("precision"), 74, "precision"),

@@ -153,7 +153,8 @@ def _last_s(record: RunRecord) -> float:
 def replay(contents: SessionContents, origin: str, first_ticket: int) -> Live:
     """Return the timeline of a document as it was shown; InputError when it does not hold together.
 
-    ``origin`` is what the file is called; the runs take tickets from ``first_ticket`` on.
+    ``origin`` is what the file is called, empty for one that the window before this one left; the
+    runs take tickets from ``first_ticket`` on.
     """
     document = contents.document
     live = Live()
@@ -191,8 +192,12 @@ def replay(contents: SessionContents, origin: str, first_ticket: int) -> Live:
             Pin(
                 number=pin.number,
                 ticket=first_ticket + pin.run,
-                label=from_file_words(pin.label, record),
-                words=f"{pin.words}\nFrom {origin}, measured on {record.prepared.device.name}",
+                label=from_file_words(pin.label, record) if origin else pin.label,
+                words=(
+                    f"{pin.words}\nFrom {origin}, measured on {record.prepared.device.name}"
+                    if origin
+                    else pin.words
+                ),
                 median_s=pin.median_s,
                 drawing=Drawing(x, y, pin.stretch),
                 samples_s=np.array(arrays["samples"]),
@@ -208,11 +213,16 @@ def replay(contents: SessionContents, origin: str, first_ticket: int) -> Live:
     return live
 
 
-def open_session(path: Path, first_ticket: int) -> tuple[SessionContents, Live]:
-    """Read a session file and return it with its timeline; InputError in one sentence."""
+def open_session(
+    path: Path, first_ticket: int, origin: str | None = None
+) -> tuple[SessionContents, Live]:
+    """Read a session file and return it with its timeline; InputError in one sentence.
+
+    ``origin`` is as in ``replay``, None for the file's name.
+    """
     contents = read_session(path)
     try:
-        return contents, replay(contents, path.name, first_ticket)
+        return contents, replay(contents, path.name if origin is None else origin, first_ticket)
     except (InputError, ValueError, ArithmeticError) as error:
         what = error.what if isinstance(error, InputError) else str(error)
         raise damaged(path, what) from None

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer import reproduce
-from gpuexplorer.analysis.disturbance import disturbance
+from gpuexplorer.analysis.disturbance import cores_of, disturbance
 from gpuexplorer.charts.words import checked_by, interval_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.series.examine import UNCERTAIN
@@ -349,4 +349,6 @@ def _cause(run: Run) -> str:
     state, error = run.state, run.summary.relative_error if run.summary is not None else None
     if state is None or run.prepared is None or error is None or error < UNCERTAIN:
         return ""
-    return disturbance(state.other_cores, state.stolen, run.prepared.device.compute_units)
+    device = run.prepared.device
+    cores = cores_of(device.backend, device.compute_units)
+    return disturbance(state.other_cores, state.stolen, cores)

@@ -32,7 +32,7 @@ class PinRow(QWidget):
         self._layout.addWidget(_strut())
         _keep_place(self)
         theme().changed.connect(self._repaint_theme)
-        self.hide()
+        self.show_pins(())
 
     def _repaint_theme(self) -> None:
         self.show_pins(self._pins)
@@ -47,9 +47,16 @@ class PinRow(QWidget):
         label = QLabel("pinned")
         label.setProperty("role", "muted")
         self._layout.addWidget(label)
-        for pin, words in zip(self._pins, telling([p.label for p in self._pins]), strict=True):
-            self._layout.addWidget(self._chip(pin, words), 1)  # as wide as its words at the most
+        chips = [
+            self._chip(pin, words)
+            for pin, words in zip(self._pins, telling([p.label for p in self._pins]), strict=True)
+        ]
+        for chip in chips:
+            self._layout.addWidget(chip, 1)  # as wide as its words at the most
         self._layout.addStretch(0)
+        margins, gaps = self._layout.contentsMargins(), self._layout.spacing() * (len(chips) + 1)
+        whole = sum(chip.maximumWidth() for chip in chips) + label.sizeHint().width() + gaps
+        self.setMaximumWidth((whole if chips else 0) + margins.left() + margins.right())
         self.setVisible(bool(pins))
 
     def _chip(self, pin: Pin, label: str) -> QFrame:

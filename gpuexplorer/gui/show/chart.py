@@ -16,6 +16,8 @@ from gpuexplorer.gui.typeface import for_text
 
 LEAST_WIDTH = 150
 """Of a panel; a row that has no room for that goes on below."""
+MOST_NAMED = 190
+"""Such a width a panel gets for the names in its legend; longer ones are cut."""
 GAP_PX = 4
 MOST_TOLD = 40
 """Marks that the description for readers of the screen tells of."""
@@ -126,9 +128,11 @@ class ChartView(QScrollArea):
         rows: list[list[PanelView]] = []
         views = iter(self.panels)
         for row in self.spec.rows if self.spec is not None else ():
-            across = max(1, min(len(row), width // LEAST_WIDTH))
-            across = -(-len(row) // -(-len(row) // across))  # as many in each, as far as it goes
             in_row = [next(views) for _ in row]
+            least = max(LEAST_WIDTH, *(min(v.head.whole_width, MOST_NAMED) for v in in_row))
+            scales = sum(map(_scale_px, in_row))
+            across = max(1, min(len(row), (width - scales) // least))
+            across = -(-len(row) // -(-len(row) // across))  # as many in each, as far as it goes
             rows += [in_row[i : i + across] for i in range(0, len(in_row), across)]
         return rows
 
@@ -159,7 +163,7 @@ class ChartView(QScrollArea):
 
     def _place_across(self, row: list[PanelView], width: int) -> None:
         """Give the panels of a row their widths; a colour scale takes none of its panel's."""
-        scales = [for_text(SCALE_WIDTH) if view.scale.isVisibleTo(view) else 0 for view in row]
+        scales = [_scale_px(view) for view in row]
         room = width - sum(scales) - GAP_PX * (len(row) - 1)
         whole = sum(view.panel.width for view in row if view.panel is not None)
         x = 0.0
@@ -212,6 +216,11 @@ class ChartView(QScrollArea):
 
     def _tell(self, at: QPoint, key: str) -> None:
         QToolTip.showText(at, self._words(key) if key else "", self)
+
+
+def _scale_px(view: PanelView) -> int:
+    """Return the width of the colour scale beside a panel."""
+    return for_text(SCALE_WIDTH) if view.scale.isVisibleTo(view) else 0
 
 
 def _height(view: PanelView) -> float:

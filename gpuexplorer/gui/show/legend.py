@@ -85,6 +85,13 @@ class Head(QWidget):
             return 0
         return self._line_px * (self._first_lines + len(self._lines(width))) + 4
 
+    @property
+    def whole_width(self) -> int:
+        """The width in which every name is seen whole."""
+        advance = self._metrics().horizontalAdvance
+        widest = max((advance(entry.one.name) for entry in self._entries), default=0)
+        return widest + SAMPLE_PX + 8 + 2 * SIDE_PX if widest else 0
+
     def set_least(self, pixels: int) -> None:
         """Be at least so high, as those beside it are."""
         self._least_px = pixels

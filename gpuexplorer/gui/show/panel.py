@@ -24,7 +24,7 @@ PAGE_PX, DOTS_PER_INCH = 960.0, 96.0
 AXIS_PX = 22
 ROW_PX, MOST_ROW_PX = 22, 54
 """A row of categories is at least and at most so high."""
-LEAST_PX, LEAST_MAP_PX = 110, 190
+LEAST_PX, LEAST_MAP_PX = 88, 190
 """Of the plot alone, and of a whole map."""
 GRID = 0.25
 """How strongly the grid is drawn."""

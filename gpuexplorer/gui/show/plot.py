@@ -54,7 +54,7 @@ class ChartAxis(QuantityAxis):
         """Return the width that the words at an upright axis need in a panel."""
         metrics = QFontMetricsF(self.font())
         if self.bare:
-            return 6.0
+            return metrics.horizontalAdvance("00 %") / 2  # of the other axis' first number
         if self.shown.categories:
             self._names_px = NAMES_SHARE * panel_px
             widest = max(map(metrics.horizontalAdvance, self.shown.categories))

@@ -203,6 +203,19 @@ class SheetTable(QTableView):
                 self.setColumnWidth(column, width)
 
     @property
+    def whole_height(self) -> int:
+        """The height in which every row is seen, and the bar that moves the columns."""
+        rows = self.verticalHeader().defaultSectionSize() * len(self.shown.rows)
+        head, bar = self.horizontalHeader().sizeHint(), self.horizontalScrollBar().sizeHint()
+        return head.height() + rows + bar.height() + 2 * self.frameWidth()
+
+    @property
+    def whole_width(self) -> int:
+        """The width in which every column is seen."""
+        bar = self.verticalScrollBar().sizeHint().width()
+        return sum(self._needed()) + bar + 2 * self.frameWidth()
+
+    @property
     def key(self) -> str:
         """The key of the row that is chosen; empty where none is, or it has none."""
         row = self.currentIndex().row()

@@ -18,10 +18,10 @@ from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.words import EmptyState
 
-WIDE = 930
-"""From this width on the table stands beside the chart."""
-BESIDE, BENEATH = (0.55, 0.45), (0.63, 0.37)
-"""How chart and table share their room."""
+WIDE, BESIDE = 930, 0.5
+"""From this width on the table stands beside the chart, where this share holds its columns."""
+BENEATH = 0.37
+"""The share of a table beneath the chart, where its rows need no less."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,9 @@ class ResultPage(QStackedWidget):
         self.outcome = QSplitter(Qt.Orientation.Vertical)
         self.outcome.addWidget(above)
         self.outcome.addWidget(self.table)
-        self.outcome.setSizes([int(1000 * share) for share in BENEATH])
+        self._shared = True
+        """Whether nobody has shared the room otherwise."""
+        self.outcome.splitterMoved.connect(lambda *_: self._take_as_shared())
         self.outcome.setHandleWidth(1)
         self.outcome.setChildrenCollapsible(False)
         self.addWidget(self.empty)
@@ -101,13 +103,25 @@ class ResultPage(QStackedWidget):
         return self._chart
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the table beside the chart where there is room, else beneath it."""
+        """Put the table where there is room for it."""
         super().resizeEvent(event)
-        beside = self.width() >= WIDE
+        self._share()
+
+    def _take_as_shared(self) -> None:
+        self._shared = False
+
+    def _share(self) -> None:
+        """Give the table the room that its columns and rows need, beside the chart or beneath."""
+        needed = self.table.whole_width
+        beside = self.width() >= WIDE and needed <= BESIDE * self.width()
         wanted = Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical
         if self.outcome.orientation() != wanted:
             self.outcome.setOrientation(wanted)
-            self.outcome.setSizes([int(1000 * share) for share in (BESIDE if beside else BENEATH)])
+            self._shared = True
+        if self._shared:
+            whole = self.width() if beside else self.outcome.height()
+            table = needed if beside else min(int(whole * BENEATH), self.table.whole_height)
+            self.outcome.setSizes([whole - table, table])
 
     def clear(self) -> None:
         """Forget table and marks; the page stays until there is something else to show."""
@@ -127,6 +141,7 @@ class ResultPage(QStackedWidget):
         self.caption.show_caption(picture.caption)
         self.sheet = picture.sheet
         self.table.show_sheet(picture.sheet)
+        self._share()
         self.chart.show_chart(picture.chart)
         self._ring()
         self.finding.setText(picture.finding)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
@@ -15,6 +16,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QSizePolicy,
     QSpinBox,
+    QStyle,
     QVBoxLayout,
     QWidget,
 )
@@ -51,6 +53,7 @@ class Ticks(QWidget):
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(4)
         self.boxes: dict[str, QCheckBox] = {}
+        self._titles: dict[str, str] = {}
         self._wanted: dict[str, bool] = {}
         """What the user ticked and unticked, kept while it cannot be had either."""
 
@@ -63,12 +66,15 @@ class Ticks(QWidget):
                 box.deleteLater()
             self.boxes = {}
             for offer in offers:
-                box = QCheckBox(offer.title)
+                box = QCheckBox()
+                box.setAccessibleName(offer.title)
                 box.setObjectName(f"{self._prefix}_{offer.name}")
                 box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
                 box.toggled.connect(partial(self._toggled, offer.name))
                 self.boxes[offer.name] = box
                 self._column.addWidget(box)
+        self._titles = {offer.name: offer.title for offer in offers}
+        self._cut()
         for offer in offers:
             box = self.boxes[offer.name]
             why = f"Not here: {offer.reason}." if offer.reason is not None else ""
@@ -77,6 +83,19 @@ class Ticks(QWidget):
             with QSignalBlocker(box):
                 wanted = self._wanted.get(offer.name, self._choice.ticked)
                 box.setChecked(offer.reason is None and wanted)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as much of the titles as there is room for."""
+        super().resizeEvent(event)
+        self._cut()
+
+    def _cut(self) -> None:
+        mark = QStyle.PixelMetric.PM_IndicatorWidth, QStyle.PixelMetric.PM_CheckBoxLabelSpacing
+        for name, box in self.boxes.items():
+            box.ensurePolished()
+            room = self.width() - sum(box.style().pixelMetric(one, None, box) for one in mark) - 4
+            mode = Qt.TextElideMode.ElideRight
+            box.setText(box.fontMetrics().elidedText(self._titles[name], mode, max(room, 60)))
 
     def _toggled(self, name: str, on: bool) -> None:
         self._wanted[name] = on

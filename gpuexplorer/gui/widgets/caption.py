@@ -64,9 +64,8 @@ class CaptionLine(QFrame):
         self._offers = lines == 1 and back
         if self._offers:
             layout.addWidget(self.back)
-            policy = self.back.sizePolicy()
-            policy.setRetainSizeWhenHidden(True)
-            self.back.setSizePolicy(policy)
+            self.back.ensurePolished()
+            self.setMinimumHeight(self.back.sizeHint().height() + 2)  # nothing moves when it comes
         else:
             self.back.setParent(self)
         if lines == 1:
