@@ -13,11 +13,13 @@ from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.cluster.certificates import FILE
 from gpuexplorer.cluster.connection import Cluster
+from gpuexplorer.cluster.hosts import read_hosts
 from gpuexplorer.cluster.place import ClusterPlace, find_cluster
 from gpuexplorer.cluster.starting import (
     Launcher,
     Local,
     Slurm,
+    Ssh,
     StartedCluster,
     default_folder,
     start,
@@ -62,6 +64,8 @@ def _up(options: argparse.Namespace) -> int:
 
 
 def _launcher(options: argparse.Namespace) -> Launcher:
+    if options.ssh is not None:
+        return Ssh(read_hosts(options.ssh), options.remote_python, options.port)
     asked = options.local if options.local is not None else options.slurm
     if asked < 1:
         raise InputError(f"{asked} workers measure nothing", remedy="ask for 1 or more")

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 COMMANDS = {
-    "up": "start a cluster here or as jobs, and stay until Ctrl-C or 'cluster down' ends it",
+    "up": "start a cluster here, over SSH or as jobs; stay until Ctrl-C or 'cluster down'",
     "show": "the workers of a cluster and what they measure on",
     "down": "end a cluster: its workers, its scheduler, and the 'cluster up' that started it",
 }
 
 EXAMPLES = """examples:
   gpuexplorer cluster up --local 4
+  gpuexplorer cluster up --ssh hosts.txt --remote-python /opt/gpuexplorer/bin/python
   gpuexplorer cluster up --slurm 16 --partition gpu --time 04:00:00
   gpuexplorer cluster show
   gpuexplorer sweep matmul --block-x 1:256:*2 --cluster ~/.local/share/gpuexplorer/cluster
@@ -60,7 +61,17 @@ def _add_up(up: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--local", type=int, metavar="N", help="on this machine, one for each of its GPUs"
     )
+    where.add_argument(
+        "--ssh", type=Path, metavar="HOSTS.TXT",
+        help="on machines over SSH: a file with [USER@]HOST[:PORT] and how many workers, a line "
+        "each; the first has the scheduler as well",
+    )  # fmt: skip
     where.add_argument("--slurm", type=int, metavar="N", help="in so many jobs of SLURM")
+    ssh = up.add_argument_group("machines over SSH")
+    ssh.add_argument(
+        "--remote-python", metavar="PATH",
+        help="the Python there, with the same GPU Explorer (default: the path of this one)",
+    )  # fmt: skip
     slurm = up.add_argument_group("jobs of SLURM")
     slurm.add_argument("--partition", metavar="P", help="the partition (sbatch -p)")
     slurm.add_argument("--account", metavar="A", help="who is charged (sbatch -A)")

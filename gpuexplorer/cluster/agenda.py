@@ -16,7 +16,8 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.search.order import Key, build_key
 
 AT_ONCE = 2
-"""Configurations that a worker has: one is measured, the other begins as soon as that has ended."""
+"""Configurations that a worker has: one is measured, the other begins as soon as that has ended.
+Towards the end it has one, so that none waits behind another while a worker has nothing to do."""
 
 
 @dataclass
@@ -49,11 +50,8 @@ class Agenda:
         """Keys that nobody builds or has built, in order."""
         self._hosts: dict[str, dict[Key, Lane | None]] = {}
         """By machine what it has built (None), or which worker builds it now."""
-
-    @property
-    def waiting(self) -> int:
+        self.waiting = len(configs)
         """How many are given to nobody."""
-        return sum(map(len, self._waiting.values()))
 
     def take(self, lane: Lane) -> int | None:
         """Return what a worker does next; None when there is nothing for it now."""
@@ -68,6 +66,7 @@ class Agenda:
         if not queue:
             del self._waiting[key]
         lane.going.append(index)
+        self.waiting -= 1
         return index
 
     def _choose(self, lane: Lane) -> Key | None:
@@ -96,6 +95,7 @@ class Agenda:
     def give_back(self, index: int) -> None:
         """Let something wait again, before all others of its kind."""
         self._waiting.setdefault(self._keys[index], deque()).appendleft(index)
+        self.waiting += 1
 
     def gone(self, lane: Lane) -> None:
         """Note that a worker is gone: what it was building nobody builds."""

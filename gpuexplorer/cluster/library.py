@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import cache
 from types import ModuleType
 
 from gpuexplorer.core.errors import CannotRunHere
@@ -30,8 +31,9 @@ SETTINGS = {
 }
 
 
+@cache
 def load_distributed() -> ModuleType:
-    """Return Dask's library; CannotRunHere where it is not installed."""
+    """Return Dask's library, set once; CannotRunHere where it is not installed."""
     try:
         import dask
 

@@ -46,6 +46,10 @@ class HasWorkers(Protocol):
     def workers(self) -> list[Lane]:
         """The workers that can measure."""
 
+    @property
+    def lanes(self) -> int:
+        """How many they are."""
+
     def look(self) -> tuple[list[Lane], list[Lane]]:
         """Return the workers that have come, and those that have gone, since the last look."""
 
@@ -138,7 +142,8 @@ class Spreading:
             return
         if self._references.pace(lane).slow:
             return
-        while len(lane.going) < AT_ONCE:
+        room = AT_ONCE if self._agenda.waiting > self._cluster.lanes else 1
+        while len(lane.going) < room:
             index = self._agenda.take(lane)
             if index is None:
                 return

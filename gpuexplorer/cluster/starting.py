@@ -6,14 +6,24 @@ workers' ports nothing listens but to this machine itself, and there is nothing 
 
 from __future__ import annotations
 
+import secrets
 import signal
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gpuexplorer.calibration.store import data_folder
-from gpuexplorer.cluster.certificates import FILE, make_certificates, place_in, write_place
+from gpuexplorer.cluster.certificates import (
+    CERT,
+    FILE,
+    KEY,
+    make_certificates,
+    place_in,
+    write_place,
+)
+from gpuexplorer.cluster.hosts import Host, copy_certificates, remove_certificates
 from gpuexplorer.cluster.library import SETTINGS, load_distributed
 from gpuexplorer.cluster.watch import Watch
 from gpuexplorer.core.closing import Closing
@@ -26,6 +36,8 @@ TLS = "tls://"
 NO_PAGES = "127.0.0.1:0"
 """Where Dask's pages are: it always serves some, so nowhere but here, on any port."""
 LOOPBACK = "127.0.0.1"
+ORPHAN = "1 hour"
+"""A scheduler on another machine that has had nothing to do for so long ends, and its workers."""
 
 
 def default_folder() -> Path:
@@ -131,7 +143,62 @@ class Slurm:
         )  # fmt: skip
 
 
-Launcher = Local | Slurm
+@dataclass(frozen=True)
+class Ssh:
+    """Workers on machines over SSH; the first one has the scheduler as well."""
+
+    hosts: Sequence[Host]
+    python: str | None = None
+    """The Python there, with the same GPU Explorer; None: at the same path as this one."""
+    port: int = 0
+
+    def launch(self, folder: Path) -> Any:
+        """Bring the certificates there, and start scheduler and workers."""
+        library = load_distributed()
+        import dask
+
+        there = f"/tmp/gpuexplorer-{secrets.token_hex(16)}"
+        copy_certificates(self.hosts, folder, there)
+        cert, key = f"{there}/{CERT}", f"{there}/{KEY}"
+        files: dict[str, Any] = {"distributed.comm.tls.ca-file": cert}
+        for role in ("scheduler", "worker", "client"):
+            files[f"distributed.comm.tls.{role}.cert"] = cert
+            files[f"distributed.comm.tls.{role}.key"] = key
+        first, each = self.hosts[0], [host for host in self.hosts for _ in range(host.workers)]
+        try:
+            # The programs there read the settings of this one, and find the files at these paths.
+            with dask.config.set(
+                {
+                    **files,
+                    "distributed.comm.require-encryption": True,
+                    "distributed.scheduler.idle-timeout": ORPHAN,
+                    # SSHCluster reads there when scheduler and workers are ready.
+                    "logging": {"distributed": "info"},
+                    "distributed.nanny.pre-spawn-environ": {"DASK_LOGGING__DISTRIBUTED": "info"},
+                }
+            ):
+                launched = library.SSHCluster(
+                    [host.name for host in (first, *each)],
+                    connect_options=[host.options for host in (first, *each)],
+                    scheduler_options={
+                        "host": first.name, "port": self.port, "protocol": TLS,
+                        "dashboard_address": NO_PAGES,
+                    },
+                    worker_options={
+                        "nthreads": 1, "resources": RESOURCES, "memory_limit": 0,
+                        "protocol": TLS, "dashboard_address": NO_PAGES,
+                    },
+                    remote_python=self.python,
+                    security=place_in(folder, TLS).security(),
+                )  # fmt: skip
+        except BaseException:
+            remove_certificates(self.hosts, there)
+            raise
+        weakref.finalize(launched, remove_certificates, self.hosts, there)
+        return launched
+
+
+Launcher = Local | Slurm | Ssh
 
 
 def environment() -> list[str]:

@@ -10,10 +10,10 @@ import threading
 from gpuexplorer.cluster.connection import connect
 from gpuexplorer.cluster.place import ClusterPlace
 from gpuexplorer.core.closing import Closing
-from gpuexplorer.core.errors import WorkFailed
 
 END = "gpuexplorer-end"
-END_S = 30.0
+END_S = 20.0
+"""How long the program that has started a cluster may take to end it."""
 
 
 class Watch(Closing):
@@ -41,9 +41,9 @@ class Watch(Closing):
 
 
 def end(place: ClusterPlace) -> None:
-    """End a cluster, and wait for that.
+    """End a cluster, and wait for that; where its starter is gone, the scheduler is ended itself.
 
-    Raises CannotRunHere where none answers, WorkFailed when nobody does what it is asked.
+    Raises CannotRunHere where none answers.
     """
     client = connect(place)
     gone = threading.Event()
@@ -53,9 +53,6 @@ def end(place: ClusterPlace) -> None:
             if client.status != "running":
                 return
             gone.wait(0.1)
+        client.shutdown()
     finally:
         client.close()
-    raise WorkFailed(
-        f"the cluster at {place.scheduler} has not ended within {END_S:.0f} s",
-        remedy="end the program that has started it",
-    )

@@ -49,6 +49,7 @@ PAGES = {
     "session-files": "Session files",
     "exchange": "Files of other programs",
     "engines": "Engines: other Pythons",
+    "cluster": "Many GPUs: a cluster",
     "telemetry": "The device's state",
     "advice": "Advice, explained",
     "your-own-kernels": "Your own kernels",

@@ -40,7 +40,7 @@ def workers() -> Iterator[Any]:
     library = load_distributed()
     with library.LocalCluster(
         n_workers=0, threads_per_worker=1, processes=False, resources={"GPU": 1},
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
     ) as launched:  # fmt: skip
         yield launched
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import signal
 import stat
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -15,10 +17,12 @@ pytest.importorskip("distributed")
 
 from gpuexplorer.cluster.certificates import make_certificates, place_in
 from gpuexplorer.cluster.connection import connect
+from gpuexplorer.cluster.hosts import Host, read_hosts
 from gpuexplorer.cluster.place import is_loopback
-from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.errors import CannotRunHere, InputError
 from tests.support.cli import assert_one_sentence, run_cli
 from tests.support.clusters import cluster_up
+from tests.support.sshd import Sshd
 
 SBATCH = """#!/bin/sh
 # Stands for SLURM's: keeps the script, and runs the job on this machine.
@@ -121,3 +125,72 @@ def test_a_job_of_slurm_asks_for_a_gpu_shows_the_certificate_and_becomes_a_worke
         assert up.end(signal.SIGINT) == (130, [])
         assert psutil.wait_procs([worker], timeout=60)[1] == []
     assert (tmp_path / "cancelled").read_text().split() == ["42"]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sshd]:
+    """Another machine over SSH, which this user's settings know."""
+    server = Sshd(tmp_path / "machine", monkeypatch)
+    settings = tmp_path / "home" / ".ssh" / "config"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(server.settings.read_text())
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    yield server
+    server.close()
+
+
+def folders_of_certificates() -> set[Path]:
+    return set(Path("/tmp").glob("gpuexplorer-*/key.pem"))
+
+
+@pytest.mark.parametrize("end", ["ctrl-c", "down"])
+def test_workers_over_ssh_get_certificates_and_leave_neither_these_nor_a_process(
+    machine: Sshd, tmp_path: Path, end: str
+) -> None:
+    hosts = tmp_path / "hosts.txt"
+    hosts.write_text(f"# one machine\n{getpass.getuser()}@127.0.0.1:{machine.port} 2\n")
+    folder, before = tmp_path / "cluster", folders_of_certificates()
+    with cluster_up(folder, "--ssh", str(hosts)) as up:
+        up.wait_for("2 workers")
+        (key,) = folders_of_certificates() - before
+        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+        assert stat.S_IMODE(key.parent.stat().st_mode) == 0o700
+        client = connect(up.place)
+        far = [psutil.Process(pid) for pid in client.run(os.getpid).values()]
+        far += [psutil.Process(client.run_on_scheduler(os.getpid))]
+        client.close()
+        assert not [one for one in far if "PRIVATE KEY" in " ".join(one.cmdline())]
+        if end == "ctrl-c":
+            assert up.end(signal.SIGINT) == (130, [])
+        else:
+            assert run_cli("cluster", "down", folder, cwd=tmp_path).returncode == 0
+            assert up.process.wait(60) == 0
+        assert psutil.wait_procs(far, timeout=60)[1] == []
+    assert folders_of_certificates() == before
+
+
+def test_a_machine_that_ssh_does_not_reach_is_told_with_what_to_run_once(
+    machine: Sshd, tmp_path: Path
+) -> None:
+    hosts = tmp_path / "hosts.txt"
+    hosts.write_text(f"127.0.0.1:{machine.port}\n")
+    machine.known_hosts.write_text("")
+    with cluster_up(tmp_path / "cluster", "--ssh", str(hosts)) as up:
+        up.wait_for("127.0.0.1 cannot be used over SSH; run 'ssh 127.0.0.1 true' once")
+        assert up.process.wait(60) == 1
+
+
+@pytest.mark.parametrize("line", ["gpu 0", "gpu 65", "a b c", "user@", "gpu:port", "-oProxy=x y"])
+def test_a_line_that_is_no_machine_is_named(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "hosts.txt"
+    path.write_text(f"gpu1\n\n{line}\n")
+    with pytest.raises(InputError, match=r"^line 3 of .*hosts.txt is no machine: "):
+        read_hosts(path)
+
+
+def test_machines_are_read_with_user_port_and_workers(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.txt"
+    path.write_text("gpu1\nme@gpu2:2222 4  # the big one\n[fe80::1]:22\n")
+    assert read_hosts(path) == [
+        Host("gpu1"), Host("gpu2", "me", 2222, 4), Host("fe80::1", None, 22),
+    ]  # fmt: skip

@@ -1,0 +1,162 @@
+"""How far a cluster scales: a real scheduler, and up to 512 workers whose measurements are sleeps.
+
+``python tests/bench/cluster_scale.py [--workers 1,8,64,512] [--points 40] [--faster 5]``
+
+Scheduler, workers and client are a process each and speak TLS. A measurement stands for one of 0.5
+to 5 s and takes ``1/faster`` of that; the workers are many in one process, since a sleep takes no
+processor. Told are the efficiency (the sleeps' time over that of all workers), the processor time
+of each process a point, the scheduler's memory, and the bytes that carry a point there and back.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from gpuexplorer.cluster.certificates import make_certificates, place_in
+from gpuexplorer.cluster.connection import Cluster
+from gpuexplorer.cluster.library import load_distributed
+from gpuexplorer.cluster.messages import Answer, Asked, encode
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.workloads.loader import load
+from tests.support import sleeping_tasks
+
+ROOT = Path(__file__).resolve().parents[2]
+FASTER = 5.0
+POINTS = 40
+LOOPBACK = "127.0.0.1"
+NO_PAGES = "127.0.0.1:0"
+SHARED = {"host": LOOPBACK, "protocol": "tls://", "dashboard_address": NO_PAGES}
+
+
+def main() -> None:
+    """Measure and print, a line for each number of workers; the last one is JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", default="1,8,64,512")
+    parser.add_argument("--points", type=int, default=POINTS)
+    parser.add_argument("--faster", type=float, default=FASTER)
+    parser.add_argument("--serve", nargs=3, metavar=("ROLE", "FOLDER", "ADDRESS"))
+    options = parser.parse_args()
+    if options.serve:
+        role, folder, address = options.serve
+        asyncio.run(_serve(role, folder, address, int(options.workers)))
+        return
+    found = [_scaled(int(n), options.points, options.faster) for n in options.workers.split(",")]
+    print(json.dumps({"faster": options.faster, "points": options.points, "workers": found}))
+
+
+async def _serve(role: str, folder: str, address: str, workers: int) -> None:
+    """Be the scheduler, or all the workers, until the process is ended."""
+    import dask
+
+    library = load_distributed()
+    # A look at the process twice a second is a real worker's; 512 in one process would do no more.
+    dask.config.set({"distributed.admin.system-monitor.interval": "1h"})
+    security = place_in(Path(folder), "tls://").security()
+    if role == "scheduler":
+        async with library.Scheduler(**SHARED, security=security, port=0) as scheduler:
+            print(scheduler.address, flush=True)
+            await scheduler.finished()
+        return
+    made = [
+        library.Worker(
+            address, name=str(n), nthreads=1, resources={"GPU": 1}, security=security,
+            memory_limit=0, **SHARED,
+        )
+        for n in range(workers)
+    ]  # fmt: skip
+    for begin in range(0, workers, 32):
+        await asyncio.gather(*made[begin : begin + 32])
+    print("ready", flush=True)
+    await asyncio.gather(*(worker.finished() for worker in made))
+
+
+def _started(role: str, folder: str, address: str, workers: int, faster: float) -> Any:
+    process = subprocess.Popen(
+        [sys.executable, __file__, "--serve", role, folder, address, "--workers", str(workers)],
+        stdout=subprocess.PIPE, text=True, cwd=ROOT,
+        env={**os.environ, sleeping_tasks.FASTER: str(faster), "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert process.stdout is not None
+    return process, process.stdout.readline().strip()
+
+
+def _scaled(workers: int, points: int, faster: float) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        make_certificates(Path(folder))
+        scheduler, address = _started("scheduler", folder, "-", 0, faster)
+        others, _ = _started("workers", folder, address, workers, faster)
+        try:
+            with Cluster(place_in(Path(folder), address), tasks=sleeping_tasks) as cluster:
+                return _measured(cluster, scheduler.pid, others.pid, workers, points, faster)
+        finally:
+            for process in (others, scheduler):
+                process.kill()
+                process.wait()
+
+
+def _measured(
+    cluster: Cluster, scheduler: int, others: int, workers: int, points: int, faster: float
+) -> dict[str, float]:
+    configs = [_config(n) for n in range(workers * points)]
+    processes = {"client": os.getpid(), "scheduler": scheduler, "workers": others}
+    looked = {name: psutil.Process(pid) for name, pid in processes.items()}
+    cpu_s = {name: sum(one.cpu_times()[:2]) for name, one in looked.items()}
+    before_B = looked["scheduler"].memory_info().rss
+    began, done = time.perf_counter(), set()
+    for news in cluster.spread(configs, load()["matmul"], Measuring()):
+        if news is not None and news.result is not None:
+            assert news.index not in done, "measured twice"
+            done.add(news.index)
+    wall_s = time.perf_counter() - began
+    assert len(done) == len(configs)
+    # Each worker has measured its reference as well.
+    slept_s = sum(map(sleeping_tasks.duration_s, [*configs, *[configs[0]] * workers])) / faster
+    found = {
+        "workers": workers,
+        "points": len(configs),
+        "seconds": round(wall_s, 2),
+        "efficiency": round(slept_s / workers / wall_s, 4),
+        "points_per_s": round(len(configs) / wall_s, 1),
+        **{
+            f"{name}_ms_per_point": round(
+                (sum(one.cpu_times()[:2]) - cpu_s[name]) / len(configs) * 1e3, 3
+            )
+            for name, one in looked.items()
+        },
+        "scheduler_MB": round(looked["scheduler"].memory_info().rss / 1e6, 1),
+        "scheduler_grew_B_per_point": round(
+            (looked["scheduler"].memory_info().rss - before_B) / len(configs)
+        ),
+        "there_and_back_B": _bytes(configs[0]),
+    }
+    print(" · ".join(f"{name} {value}" for name, value in found.items()), flush=True)
+    return found
+
+
+def _config(number: int) -> RunConfig:
+    """Return one of many; 64 run the same compiled kernel."""
+    return RunConfig(
+        workload="matmul", variant="tiled", size={"N": 64}, precision="fp32", device="cuda:0",
+        block=(number % 64 + 1, 1, 1), tunables={"TILE": number // 64},
+    )  # fmt: skip
+
+
+def _bytes(config: RunConfig) -> int:
+    asked = Asked(tag=1, config=config, sha256="0" * 64, options=Measuring(), topic="t" * 44)
+    return len(encode(asked)) + len(encode(Answer(tag=1, result=sleeping_tasks.a_result())))
+
+
+if __name__ == "__main__":
+    main()
