@@ -1,5 +1,6 @@
 """From the command to the window's first paint, in fresh processes; the first one warms the disk.
 
+As in an installed program, modules are compiled once and kept.
 Run in a real window: ``xvfb-run python tests/bench/startup.py``; with ``--program PATH`` for a
 packaged program. Prints one JSON document.
 """
@@ -29,7 +30,12 @@ def main() -> int:
     command = [sys.executable, "-m", MODULE]
     if options.program:
         command = [options.program, MODULE_WORD, MODULE]
-    environment = {**os.environ, "GPUEXPLORER_CONFIG_DIR": tempfile.mkdtemp(prefix="gpuexplorer-")}
+    folder = tempfile.mkdtemp(prefix="gpuexplorer-")
+    compiled = os.path.join(folder, "compiled")
+    environment = {
+        **os.environ, "GPUEXPLORER_CONFIG_DIR": folder, "PYTHONPYCACHEPREFIX": compiled
+    }  # fmt: skip
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     times: list[float] = []
     heavy: set[str] = set()
     for _ in range(options.runs + 1):
