@@ -149,6 +149,11 @@ class Runner(ABC):
         """How the cache is emptied before each launch, in words."""
         return "the cache emptied before each launch"
 
+    @property
+    def is_built(self) -> bool:
+        """Whether everything that ``build`` compiles is known to be there."""
+        return False
+
     @abstractmethod
     def build(self) -> None:
         """Compile or look up what is launched.

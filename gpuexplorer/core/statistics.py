@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median as median_of
 
@@ -10,10 +11,31 @@ import numpy.typing as npt
 
 from gpuexplorer.core.intervals import median_interval
 
+SHORT = 256
+"""Samples of a series that is sorted as it is: NumPy's own way takes longer until about here."""
+
 
 def middle(samples_s: npt.NDArray[np.float64]) -> float:
-    """Return the median of a few samples, for which ``np.median`` takes ten times as long."""
+    """Return the median of a non-empty series, as ``np.median`` does."""
+    if len(samples_s) > SHORT:
+        return float(np.median(samples_s))
     return float(median_of(samples_s.tolist()))
+
+
+def percentiles(samples_s: npt.NDArray[np.float64], wanted: Sequence[float]) -> list[float]:
+    """Return percentiles of a non-empty series, as ``np.percentile`` does."""
+    if len(samples_s) > SHORT:
+        return [float(v) for v in np.percentile(samples_s, wanted)]
+    ordered = sorted(samples_s.tolist())
+    last = len(ordered) - 1
+    found = []
+    for percentile in wanted:
+        place = last * (percentile / 100)
+        low = int(place)
+        below, above, share = ordered[low], ordered[min(low + 1, last)], place - low
+        between = above - below
+        found.append(below + between * share if share < 0.5 else above - between * (1 - share))
+    return found
 
 
 def relative_error(median: float, low: float | None, high: float | None) -> float | None:
@@ -54,7 +76,7 @@ def summarize(samples_s: npt.NDArray[np.float64]) -> Summary:
     """Summarize a non-empty series of seconds per launch, in the order they were taken."""
     if len(samples_s) == 0:
         raise ValueError("no samples to summarize")
-    p05, median, p95 = (float(v) for v in np.percentile(samples_s, (5, 50, 95)))
+    p05, median, p95 = percentiles(samples_s, (5, 50, 95))
     interval = median_interval(samples_s)
     return Summary(
         samples=len(samples_s),

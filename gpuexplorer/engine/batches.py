@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gpuexplorer.core.result import BatchSummary
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.series.throttle import Mask, throttled_batches
+from gpuexplorer.core.statistics import middle
 from gpuexplorer.core.telemetry import at_own_limit, is_fault, slowdowns
 
 CHUNK = 16_384
@@ -76,7 +77,7 @@ class Batches:
         """Return the median clock of the batches, None when none is known."""
         clocks_Hz, _ = self._clocks_Hz
         known = clocks_Hz[np.isfinite(clocks_Hz)]
-        return float(np.median(known)) if len(known) else None
+        return middle(known) if len(known) else None
 
     @cached_property
     def _clocks_Hz(self) -> tuple[npt.NDArray[np.float64], Mask]:

@@ -8,11 +8,19 @@ from collections import deque
 from typing import BinaryIO
 
 from gpuexplorer.core.sample import SampleBatch
-from gpuexplorer.engine.protocol import Message, Samples, Stage, Telemetry, frame
+from gpuexplorer.engine.protocol import (
+    Message,
+    Samples,
+    Stage,
+    Telemetry,
+    frame,
+    write_at_once,
+)
 
 SAMPLE_FRAMES_PER_S = 60
 SOON_S = 0.02
-"""A step that ends within so short a time need not be told: in a search there are ten in 5 ms."""
+"""A step that ends within so short a time need not be told, and what may wait for what follows
+waits so long: of a configuration in a search there are a dozen messages in 5 ms."""
 MAX_PENDING_SAMPLES = 500_000
 """Samples that wait while the client does not read; beyond, the oldest go and are counted."""
 MAX_PENDING_BATCHES = 100_000
@@ -35,16 +43,17 @@ class Outbox:
         self._dropped = 0
         self._soon: tuple[float, str, bytes] | None = None
         """A step that is told unless it ends before: when, its name and its frame."""
-        self._sleeps = False
-        """Whether the thread waits without an end."""
+        self._last_samples = 0.0
+        self._waits = self._sleeps = False
+        """Whether the thread has nothing to write, and whether it looks again only when called."""
         self.told = ""
         """The step that was told last."""
         self._closing = False
         self._thread = threading.Thread(target=self._write_all, name="outbox", daemon=True)
         self._thread.start()
 
-    def put(self, message: Message) -> None:
-        """Queue a message behind everything queued before it.
+    def put(self, message: Message, *, soon: bool = False) -> None:
+        """Queue a message behind everything queued before it; ``soon``: it may wait for the next.
 
         Raises what encoding raises, here rather than in the writing thread, which must live on.
         A reading carries its own time: it neither waits for samples nor is it worth keeping long.
@@ -59,7 +68,8 @@ class Outbox:
             elif len(self._messages) >= MAX_PENDING_READINGS:
                 return
             self._messages.append(data)
-            self._changed.notify()
+            if self._sleeps if soon else not self._write_now():
+                self._changed.notify()
 
     def put_soon(self, stage: Stage) -> None:
         """Queue a step after ``SOON_S``, unless something else but samples is told until then."""
@@ -69,8 +79,11 @@ class Outbox:
             if self._sleeps:
                 self._changed.notify()
 
-    def put_samples(self, generation: int, batch: SampleBatch) -> None:
-        """Queue samples; they travel with others of the same run, 60 frames a second at most."""
+    def put_samples(self, generation: int, batch: SampleBatch, *, soon: bool = False) -> None:
+        """Queue samples; they travel with others of the same run, 60 frames a second at most.
+
+        ``soon``: they may wait for what follows.
+        """
         with self._changed:
             if generation != self._generation:
                 self._flush_samples()
@@ -84,7 +97,7 @@ class Outbox:
                 gone = sum(self._pending.popleft().counts)
                 self._pending_samples -= gone
                 self._dropped += gone
-            if len(self._pending) == 1:
+            if len(self._pending) == 1 and (self._sleeps or not soon):
                 self._changed.notify()
 
     def close(self, timeout_s: float = 1.0) -> None:
@@ -106,16 +119,33 @@ class Outbox:
         self._pending.clear()
         self._pending_samples = self._dropped = 0
 
+    def _take_frames(self) -> bytes:
+        """Take everything queued, as it is written (the lock is held)."""
+        messages, self._messages = self._messages, deque()
+        if any(isinstance(message, Samples) for message in messages):
+            self._last_samples = time.monotonic()
+        return b"".join(m if isinstance(m, bytes) else frame(m) for m in messages)
+
+    def _write_now(self) -> bool:
+        """Write what is queued without the thread, and return whether it was (the lock is held)."""
+        if not self._waits:
+            return False
+        data = self._take_frames()
+        if write_at_once(self._stream, data):
+            return True
+        self._messages.append(data)
+        return False
+
     def _write_all(self) -> None:
-        last_samples = 0.0
         while True:
             with self._changed:
-                quiet = False
+                called = True
                 while not self._messages:
                     if self._closing:
                         return
                     now = time.monotonic()
-                    if self._pending and now >= last_samples + 1 / SAMPLE_FRAMES_PER_S:
+                    due = self._last_samples + 1 / SAMPLE_FRAMES_PER_S
+                    if self._pending and now >= due:
                         self._flush_samples()
                         break
                     if self._soon is not None and now >= self._soon[0]:
@@ -123,21 +153,17 @@ class Outbox:
                         self._messages.append(data)
                         self._soon = None
                         break
-                    wait: float | None = SOON_S  # so that a step that may end soon wakes nobody
+                    wait: float | None = SOON_S  # so that what may wait calls nobody
                     if self._pending:
-                        wait = last_samples + 1 / SAMPLE_FRAMES_PER_S - now
-                    elif self._soon is None and quiet:
+                        wait = due - now
+                    elif self._soon is None and not called:
                         wait = None
-                    self._sleeps = wait is None
-                    quiet = not self._changed.wait(wait)
-                    self._sleeps = False
-                messages, self._messages = self._messages, deque()
-            if any(isinstance(message, Samples) for message in messages):
-                last_samples = time.monotonic()
+                    self._waits, self._sleeps = True, wait is None
+                    called = self._changed.wait(wait)
+                    self._waits = self._sleeps = False
+                data = self._take_frames()
             try:
-                self._stream.write(
-                    b"".join(m if isinstance(m, bytes) else frame(m) for m in messages)
-                )
+                self._stream.write(data)
             except (OSError, ValueError):
                 return  # the client is gone; the reader sees the end of its input
 

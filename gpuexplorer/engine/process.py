@@ -136,6 +136,9 @@ class EngineProcess:
             process_group=0 if os.name == "posix" else None,
         )
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._sending = threading.Lock()
+        self._unwritten = 0
+        """Messages that the writing thread has not written yet."""
         self._threads = [
             threading.Thread(target=target, name=f"engine-{name}", daemon=True)
             for name, target in (
@@ -153,8 +156,14 @@ class EngineProcess:
         return self._process.pid
 
     def send(self, message: protocol.Message) -> None:
-        """Queue a message; a process that is gone swallows it."""
-        self._outgoing.put(protocol.frame(message))
+        """Write or queue a message; a process that is gone swallows it."""
+        data = protocol.frame(message)
+        with self._sending:
+            stream = cast(BinaryIO, self._process.stdin)
+            alone = self.launch.machine is None and not self._unwritten  # else the thread writes
+            if not (alone and protocol.write_at_once(stream, data)):
+                self._unwritten += 1
+                self._outgoing.put(data)
 
     def _write(self) -> None:
         stream = cast(BinaryIO, self._process.stdin)
@@ -170,6 +179,9 @@ class EngineProcess:
                     break
                 stream.write(data)
                 stream.flush()
+                if data is not alive:
+                    with self._sending:
+                        self._unwritten -= 1
         except (OSError, ValueError):
             pass  # the reading thread tells that the process is gone
         finally:

@@ -9,6 +9,7 @@ client counts up, and whatever belongs to an older one is dropped.
 from __future__ import annotations
 
 import re
+import select
 import struct
 from typing import BinaryIO, Literal
 
@@ -36,6 +37,8 @@ PROTOCOL = 2
 PREAMBLE = bootstrap.PREAMBLE
 MAX_FRAME_B = 16 * 1024 * 1024
 _LENGTH = struct.Struct("<I")
+_NEVER_BLOCKS_B: int = getattr(select, "PIPE_BUF", 0) if hasattr(select, "poll") else 0
+"""What a pipe takes whole once the system says that it takes something; 0: it does not say."""
 _MARK = re.compile(re.escape(bootstrap.MARK) + rb"([\d.]+)\x00\n")
 
 
@@ -146,7 +149,10 @@ class Devices(Message, frozen=True, kw_only=True):
 
 
 class Stage(Message, frozen=True, kw_only=True):
-    """What the engine is about to do; after ``deadline_s`` without another message it hangs."""
+    """What the engine is about to do; after ``deadline_s`` without another message it hangs.
+
+    A step that is over at once is not told, but for the first one at which the process might end.
+    """
 
     generation: int
     name: str
@@ -282,6 +288,25 @@ def frame(message: Message) -> bytes:
     if len(body) > MAX_FRAME_B:
         raise ProtocolError(f"a message of {len(body)} bytes is above the limit of {MAX_FRAME_B}")
     return _LENGTH.pack(len(body)) + body
+
+
+def write_at_once(stream: BinaryIO, data: bytes) -> bool:
+    """Write to a pipe where that cannot block, and return whether it did.
+
+    Another thread that would write instead takes longer to wake than this takes.
+    """
+    if len(data) > _NEVER_BLOCKS_B:
+        return False
+    try:
+        room = select.poll()
+        room.register(stream, select.POLLOUT)
+        if not room.poll(0):
+            return False
+        stream.write(data)
+        stream.flush()
+    except (OSError, ValueError):  # it is closed, or no file of the system's
+        return False
+    return True
 
 
 def read_body(stream: BinaryIO) -> bytes | None:

@@ -320,6 +320,8 @@ class _RunSink:
         self._tells_energy = (
             seconds is not None and seconds > LEAST_ENERGY_S and run.options.max_noise is None
         )
+        self._soon = run.options.keep_arrays
+        """Whether what is told of the run may wait for its end: in a search it is taken as one."""
         self._memory: MemoryUse | None = None
         """What was told of the memory so far."""
         self._workload = workload
@@ -387,7 +389,8 @@ class _RunSink:
                 memory=ready.memory,
                 method=SEQUENCE_METHOD if transfers else ready.runner.method,
                 resolution_s=1e-7 if transfers else ready.runner.resolution_s,
-            )
+            ),
+            soon=self._soon,
         )
 
         self._server.watch(ready.device)  # now, so that no reading comes before the run is known
@@ -398,7 +401,7 @@ class _RunSink:
     def samples(self, batch: SampleBatch) -> None:
         if self._overdue is not None:
             self._overdue.alive()
-        self._server.outbox.put_samples(self._generation, batch)
+        self._server.outbox.put_samples(self._generation, batch, soon=self._soon)
 
     def memory(self, use: MemoryUse) -> None:
         if use != self._memory:

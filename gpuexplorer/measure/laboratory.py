@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,8 @@ MAX_PREDICTIONS = 10_000
 """Configurations whose prediction and verification are remembered."""
 ROUGH_BELOW_S = 0.2
 """A launch that is predicted below this in a search is short enough, whatever it takes exactly."""
+FREE_FOR_S = 0.1
+"""What was free so short a time ago is free in a search, whose arrays are there already."""
 UNKNOWN_CACHE_B = 1 << 26
 LIVE_WARM_UP_S = 0.002
 """Launches before the first sample of a run without an end, which shows its own start."""
@@ -56,6 +59,8 @@ class Laboratory:
         self._verified: dict[str, Verification] = {}
         self._verified_again: set[str] = set()
         """Programs, whatever their block and size, whose result was checked twice."""
+        self._free: tuple[float, str, int | None] = (0.0, "", None)
+        """When it was told how much memory is free, of which device, and how much."""
         self._memory: dict[str, MemoryUse] = {}
         """What was counted, by configuration: it does not change from run to run."""
 
@@ -155,7 +160,7 @@ class Laboratory:
         key = f"{workload.sha256} {plan.config.key}"
         program = f"{workload.sha256} {config.variant} {config.precision} {plan.defines}"
         previous = self._reusable(problem)
-        free_B = self._backend(device.backend).memory_free_B(device)
+        free_B = self._memory_free_B(device, FREE_FOR_S if in_search else 0.0)
         room_B = None if free_B is None else free_B + _kept_B(previous, device)
         if room_B is not None:
             check_memory(workload, plan, device, free_B=room_B)
@@ -210,6 +215,14 @@ class Laboratory:
         if len(self._memory) < MAX_PREDICTIONS and job.memory.peak_B is not None:
             self._memory[key] = job.memory
         return stopped_by, job.phases_s
+
+    def _memory_free_B(self, device: DeviceInfo, known_for_s: float) -> int | None:
+        """Return the bytes that a run could take of a device, as they were so long ago at most."""
+        told_s, device_id, free_B = self._free
+        if device_id != device.id or time.monotonic() - told_s >= known_for_s:
+            free_B = self._backend(device.backend).memory_free_B(device)
+            self._free = (time.monotonic(), device.id, free_B)
+        return free_B
 
     @contextmanager
     def held(self, workload: Workload, config: RunConfig) -> Iterator[Runner]:

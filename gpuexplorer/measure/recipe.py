@@ -183,7 +183,8 @@ class _Timed:
 
 def _build(job: Job, sink: Sink) -> _Timed:
     timed = _Timed()
-    sink.stage("build", build_deadline_s(job.runner.plan))
+    if not job.runner.is_built:
+        sink.stage("build", build_deadline_s(job.runner.plan))
     started = time.perf_counter()
     job.runner.build()
     timed.compile_s = time.perf_counter() - started

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,14 @@ class StopRule(Protocol):
         """Return whether to stop, given all samples in order and the seconds since the first."""
 
 
-class TimeUp:
+class _Unchanging:
+    """A rule that remembers nothing of a series: where a fresh one is wanted, it is one."""
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+
+class TimeUp(_Unchanging):
     """Ends after a number of seconds, however few samples there are."""
 
     reason = "time"
@@ -43,7 +50,7 @@ class TimeUp:
         return len(samples_s) > 0 and elapsed_s >= self.seconds
 
 
-class Enough:
+class Enough(_Unchanging):
     """Ends after a number of samples; the last batch is cut so that there are no more."""
 
     reason = "samples"

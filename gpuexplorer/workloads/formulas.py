@@ -222,12 +222,26 @@ def number(formula: str | int | float, names: Mapping[str, Number]) -> Number:
     """
     value: Any = formula
     if isinstance(formula, str):
-        value = _evaluate(formula, names, NUMBER_FUNCTIONS)
+        value = _number_of(formula, names)
     if isinstance(value, bool):
         return int(value)
     if not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         raise _refuse(str(formula), "did not give a finite number")
     return value
+
+
+def _number_of(formula: str, names: Mapping[str, Number]) -> Any:
+    """Evaluate a formula once for the same whole numbers: sizes and blocks come again and again."""
+    values = tuple([names.get(name) for name in names_in(formula)])
+    if all(type(value) is int for value in values):
+        return _of_whole_numbers(formula, values)
+    return _evaluate(formula, names, NUMBER_FUNCTIONS)
+
+
+@lru_cache(maxsize=4096)
+def _of_whole_numbers(formula: str, values: tuple[int, ...]) -> Any:
+    names = dict(zip(names_in(formula), values, strict=True))
+    return _evaluate(formula, names, NUMBER_FUNCTIONS)
 
 
 def whole(formula: str | int | float, names: Mapping[str, Number]) -> int:

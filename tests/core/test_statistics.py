@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpuexplorer.core.statistics import middle, summarize
+from gpuexplorer.core.statistics import SHORT, middle, percentiles, summarize
 
 
 def test_known_series() -> None:
@@ -33,3 +33,11 @@ def test_the_middle_of_a_few_samples_is_their_median_to_the_last_bit(count: int)
     for seed in range(20):
         samples_s = np.random.default_rng(seed).lognormal(-7, 1, count)
         assert middle(samples_s) == float(np.median(samples_s))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 30, 64, 101, SHORT, SHORT + 1])
+def test_percentiles_are_those_of_numpy_to_the_last_bit(count: int) -> None:
+    for seed in range(40):
+        samples_s = np.random.default_rng(seed).lognormal(-7, 1, count)
+        wanted = (5, 25, 50, 75, 95)
+        assert percentiles(samples_s, wanted) == np.percentile(samples_s, wanted).tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import time
 from collections import deque
 
@@ -158,3 +159,64 @@ def test_a_step_is_told_however_long_nothing_was_said_before(
     box.put_soon(step("measure"))
     assert told(stream, 1) == ["measure"]
     box.close()
+
+
+def test_what_may_wait_comes_with_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "SOON_S", 30.0)
+    stream = io.BytesIO()
+    box = outbox.Outbox(stream)
+    waits(box)
+    before = stream.getvalue()
+    box.put(step("measure"), soon=True)
+    box.put_samples(1, batch(0, 4), soon=True)
+    assert stream.getvalue() == before == b""
+    box.put(protocol.Cancelled(generation=1))
+    box.close()
+    assert [type(m).__name__ for m in received(stream)] == ["Stage", "Samples", "Cancelled"]
+
+
+def test_what_may_wait_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "SOON_S", 0.01)
+    stream = io.BytesIO()
+    box = outbox.Outbox(stream)
+    box.put(step("measure"), soon=True)
+    assert told(stream, 1) == ["measure"]
+    box.close()
+
+
+def waits(box: outbox.Outbox) -> None:
+    """Return once the writing thread has nothing to do."""
+    limit = time.monotonic() + 30.0
+    while not box._waits:
+        assert time.monotonic() < limit
+        time.sleep(0.001)
+
+
+@pytest.mark.skipif(
+    not hasattr(select, "poll"), reason="no system call tells whether there is room"
+)
+def test_a_short_message_is_written_without_another_thread_as_long_as_there_is_room() -> None:
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "wb", buffering=0) as writer, os.fdopen(read_end, "rb") as reader:
+        box = outbox.Outbox(writer)
+        waits(box)
+        box.put(protocol.Cancelled(generation=7))
+        assert select.select([reader], [], [], 0)[0], "it is there when put returns"
+        body = protocol.read_body(reader)
+        assert body is not None
+        assert protocol.engine_decoder.decode(body) == protocol.Cancelled(generation=7)
+        piece = b"x" * select.PIPE_BUF
+        while protocol.write_at_once(writer, piece):  # until the pipe is full
+            pass
+        waits(box)
+        began = time.monotonic()
+        box.put(protocol.Cancelled(generation=8))  # the thread's, which waits for room
+        assert time.monotonic() - began < 20.0
+        assert not protocol.write_at_once(writer, b"x")
+    box.close()
+
+
+def test_where_the_system_does_not_tell_of_room_nothing_is_written_at_once() -> None:
+    stream = io.BytesIO()
+    assert not protocol.write_at_once(stream, b"x")
+    assert stream.getvalue() == b""

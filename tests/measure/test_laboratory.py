@@ -89,3 +89,19 @@ def test_the_versions_of_what_is_loaded_are_read_once(
     first, second = (laboratory.environment(plan, device) for _ in range(2))
     assert first == second and first.pyopencl
     assert read == ["opencl"]
+
+
+def test_what_is_built_already_is_no_step_of_a_run(laboratory: Laboratory) -> None:
+    def stages(block: Block) -> list[str]:
+        request = RunRequest(
+            workload="matmul", variant="naive", size={"N": 32}, device="cpu", block=block
+        )
+        diary = Diary()
+        laboratory.run(
+            WORKLOAD, complete(request, WORKLOAD, laboratory.devices()), diary, lambda: False,
+            seconds=None, max_noise=None, allow_s=2.0, samples=1,
+        )  # fmt: skip
+        return diary.stages
+
+    assert "build" in stages((8, 8, 1))
+    assert "build" not in stages((16, 4, 1))

@@ -92,7 +92,7 @@ class FencedMemory:
         self._let_through_B = 0
         self._filled = False
         self._first: Stray | None = None
-        if _protect(self._pages - self._margin_B, pages_B + 2 * self._margin_B, _READ_WRITE):
+        if self._open():
             self.free()
             raise MemoryError(f"no memory for {pages_B} bytes")
         self.values = _bytes(self.start, self._stop)
@@ -110,22 +110,26 @@ class FencedMemory:
             self._let_through_B, self._filled = 0, False
         for start in (self._pages - self._margin_B, self._behind):
             _protect(start, self._margin_B, _NONE)
-        for gap in self._gaps():
+        for gap in self._gaps:
             gap[:] = PATTERN
         faults.watch(self)
 
     def open(self) -> None:
         """Open the fences next to the array."""
-        for start in (self._pages - self._margin_B, self._behind):
-            _protect(start, self._margin_B, _READ_WRITE)
+        self._open()
         if not self._filled:
             self._fill_margins()
+
+    def _open(self) -> int:
+        """Make array and margins accessible, in one call for all; 0 where that was possible."""
+        start = self._pages - self._margin_B
+        return _protect(start, self._behind + self._margin_B - start, _READ_WRITE)
 
     def stray(self) -> Stray | None:
         """Return the first access outside since ``close``, as far as it was noted or shows."""
         if self._first is not None:
             return self._first
-        before, behind = (np.flatnonzero(gap != PATTERN) for gap in self._gaps())
+        before, behind = (np.flatnonzero(gap != PATTERN) for gap in self._gaps)
         if len(before):
             return Stray("wrote", "before", self.start - 1 - self._pages - int(before[-1]))
         if len(behind):
@@ -165,6 +169,7 @@ class FencedMemory:
             _bytes(start, start + self._margin_B)[:] = PATTERN
         self._filled = True
 
+    @functools.cached_property
     def _gaps(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
         return _bytes(self._pages, self.start), _bytes(self._stop, self._behind)
 

@@ -60,17 +60,25 @@ def build_program(session: OpenclSession, plan: Plan, source: str) -> BuiltProgr
     Raises WorkFailed with the compiler's message, which names the user's file and line, in
     ``detail``.
     """
-    precision = plan.config.precision
-    signed = _is_small(plan)
-    parts = (plan.source_sha256, source, precision, repr(sorted(plan.defines.items())))
-    name = key(*parts, repr(signed))
+    name = _name_of(plan, source)
     if name not in session.programs:
-        built = _build(session, plan, source, signed)
+        built = _build(session, plan, source, _is_small(plan))
         while len(session.programs) >= MAX_PROGRAMS:
             session.programs.pop(next(iter(session.programs)))
         session.programs[name] = built
     found: BuiltProgram = session.programs[name]
     return found
+
+
+def is_built(session: OpenclSession, plan: Plan, source: str) -> bool:
+    """Return whether ``build_program`` would find one source of a plan built by this process."""
+    return _name_of(plan, source) in session.programs
+
+
+def _name_of(plan: Plan, source: str) -> str:
+    defines = repr(sorted(plan.defines.items()))
+    parts = (plan.source_sha256, source, plan.config.precision, defines, repr(_is_small(plan)))
+    return key(*parts)
 
 
 def _is_small(plan: Plan) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from gpuexplorer.backends.base import Batch, HostArray, Runner
 from gpuexplorer.backends.opencl.arrays import DeviceArrays
 from gpuexplorer.backends.opencl.parameters import compiled_parameters
-from gpuexplorer.backends.opencl.program import BuiltProgram, MadeKernel, build_program
+from gpuexplorer.backends.opencl.program import BuiltProgram, MadeKernel, build_program, is_built
 from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.compile.arguments import bind_arguments
 from gpuexplorer.compile.rewriter import PortableKernel
@@ -67,6 +67,11 @@ class OpenCLRunner(Runner):
         self._arrays: DeviceArrays | None = None
 
     # ---- build
+
+    @property
+    def is_built(self) -> bool:
+        """Whether every program is there, built by this process."""
+        return all(is_built(self._session, self.plan, step.source) for step in self.plan.steps)
 
     def build(self) -> None:
         """Compile or find each step's program and check what the device can launch."""

@@ -7,13 +7,15 @@ layers with a ledger and says what each takes and when it lets go.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gpuexplorer.core.memory import MemoryParts
 from gpuexplorer.workloads.frameworks import family_of
 from gpuexplorer.workloads.memory.facts import Facts
 from gpuexplorer.workloads.memory.ledger import Ledger
 from gpuexplorer.workloads.memory.models import WALKS
 from gpuexplorer.workloads.models import MODELS
-from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.plan import ArrayPlan, Plan
 
 
 def predict(plan: Plan) -> MemoryParts | None:
@@ -79,10 +81,15 @@ def reference_B(plan: Plan) -> float:
 
 def _arrays_of(plan: Plan) -> MemoryParts:
     """Return the arrays of a kernel or library call; copies to set them back from are scratch."""
+    return _parts_of(plan.arrays, plan.reset if plan.library is None else ())
+
+
+@lru_cache(maxsize=256)  # asked for several times a configuration, and alike in a whole search
+def _parts_of(arrays: tuple[ArrayPlan, ...], set_back: tuple[str, ...]) -> MemoryParts:
     parts = dict.fromkeys(("inputs", "outputs", "workspace"), 0.0)
-    for array in plan.arrays:
+    for array in arrays:
         part = {"in": "inputs", "scratch": "workspace"}.get(array.role, "outputs")
         parts[part] += array.nbytes
-        if array.role == "inout" and array.name in plan.reset and plan.library is None:
+        if array.role == "inout" and array.name in set_back:
             parts["workspace"] += array.nbytes
     return MemoryParts.of(parts)
