@@ -146,8 +146,9 @@ class ResultPage(QStackedWidget):
         self._ring()
         self.finding.setText(picture.finding)
         self.finding.setVisible(bool(picture.finding))
-        self.notes.setText(" ".join(picture.chart.notes))
-        self.notes.setToolTip("\n".join(picture.chart.notes))
+        notes = [note for note in picture.chart.notes if note not in picture.finding]
+        self.notes.setText(" ".join(notes))
+        self.notes.setToolTip("\n".join(notes))
 
     def _ring(self) -> None:
         """Mark in the chart what is measured now, else the row that is chosen."""
