@@ -14,6 +14,7 @@ a warning, and the result comes back all the same.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
@@ -21,6 +22,8 @@ from typing import Any, Unpack
 from gpuexplorer.analysis.architectures import chosen_architectures
 from gpuexplorer.analysis.static import Analysis
 from gpuexplorer.calibration.store import CeilingStore
+from gpuexplorer.cluster.connection import Cluster
+from gpuexplorer.cluster.place import find_cluster
 from gpuexplorer.core import limits
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.device import DeviceList
@@ -189,6 +192,7 @@ def sweep(
     order_seed: int = 1,
     history: bool | str | Path = False,
     resume: bool = False,
+    cluster: str | Path | None = None,
     kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     trust: bool = False,
@@ -208,8 +212,9 @@ def sweep(
     known to ``max_noise``; one of the first two is needed. The order is random after
     ``order_seed``. What cannot run, or fails, is skipped with its reason. ``history`` keeps every
     run as soon as it is done: True in the user's own, or in the one named; with ``resume`` what the
-    latest sweep of the same finished there is not measured again. ``on_step`` is called before and
-    after each configuration.
+    latest sweep of the same finished there is not measured again. ``cluster``, a cluster.toml, its
+    folder or a scheduler's address, measures on all workers of that cluster, and warns of one that
+    is slow. ``on_step`` is called before and after each configuration.
 
     Raises InputError and CannotRunHere when nothing of it can be run, and when the history cannot
     be opened; CannotRunHere when no engine starts. A history that fails later is a UserWarning. A
@@ -231,7 +236,15 @@ def sweep(
     def opened(number: int | None) -> EngineSession:
         return EngineSession(python=python, threads=number, ceilings=ceilings)
 
-    with kept_in(history or resume) as store, Engines(opened, wanted) as engines:
+    def measuring() -> Engines | Cluster:
+        if cluster is None:
+            return Engines(opened, wanted)
+        return Cluster(
+            find_cluster(str(cluster)),
+            on_trouble=lambda sentence: warnings.warn(sentence, UserWarning, stacklevel=2),
+        )
+
+    with kept_in(history or resume) as store, measuring() as engines:
         space_sweep = SpaceSweep(
             space,
             chosen,

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import signal
-from pathlib import Path
 
 import msgspec
 
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
-from gpuexplorer.cluster.certificates import FILE
 from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.hosts import read_hosts
-from gpuexplorer.cluster.place import ClusterPlace, find_cluster
+from gpuexplorer.cluster.place import FILE, ClusterPlace, find_cluster
 from gpuexplorer.cluster.starting import (
     Launcher,
     Local,
@@ -41,15 +39,12 @@ def command(options: argparse.Namespace) -> int:
 
 def place_of(word: str | None) -> ClusterPlace:
     """Return the cluster that a user names: its file, that one's folder, an address."""
-    where = str(default_folder()) if word is None else word
-    if "://" not in where and Path(where).expanduser().is_dir():
-        where = str(Path(where).expanduser() / FILE)
-    if word is None and not Path(where).exists():
+    if word is None and not (default_folder() / FILE).exists():
         raise InputError(
             "no cluster was started here",
             remedy="start one with 'gpuexplorer cluster up', or name its cluster.toml",
         )
-    return find_cluster(where)
+    return find_cluster(str(default_folder()) if word is None else word)
 
 
 def _up(options: argparse.Namespace) -> int:

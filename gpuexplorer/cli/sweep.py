@@ -79,11 +79,12 @@ def measuring_on(options: argparse.Namespace, threads: int | None) -> Engines | 
     """Return what measures: this machine's engine, or the workers of a cluster."""
     if options.cluster is None:
         return Engines(opener(options), threads)
-    from gpuexplorer.cli.cluster import place_of, say_trouble
+    from gpuexplorer.cli.cluster import say_trouble
     from gpuexplorer.cluster.connection import Cluster
+    from gpuexplorer.cluster.place import find_cluster
 
     cluster = Cluster(
-        place_of(options.cluster), slower_by=options.slower_by / 100, on_trouble=say_trouble
+        find_cluster(options.cluster), slower_by=options.slower_by / 100, on_trouble=say_trouble
     )
     for sentence in cluster.words():
         say(f"gpuexplorer: {sentence}")

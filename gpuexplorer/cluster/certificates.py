@@ -8,11 +8,10 @@ from pathlib import Path
 import msgspec
 
 from gpuexplorer.cluster.library import load_distributed
-from gpuexplorer.cluster.place import SCHEMA, ClusterPlace
+from gpuexplorer.cluster.place import FILE, SCHEMA, ClusterPlace
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.exchange.files import atomic_file, write_error
 
-FILE = "cluster.toml"
 CERT, KEY = "cert.pem", "key.pem"
 
 

@@ -16,6 +16,7 @@ from gpuexplorer.core.text import brief
 from gpuexplorer.exchange.files import read_file
 
 SCHEMA = "gpuexplorer/cluster/1"
+FILE = "cluster.toml"
 MAX_FILE_B = 1 << 20
 ENCRYPTED = "tls"
 
@@ -62,11 +63,15 @@ class _File(msgspec.Struct, kw_only=True):
 
 
 def find_cluster(where: str) -> ClusterPlace:
-    """Return the place that ``tls://HOST:PORT``, ``tcp://`` on this machine, or a file names.
+    """Return the place of ``tls://HOST:PORT``, ``tcp://`` on this machine, a file or its folder.
 
     Raises InputError for any other, and for a connection that anybody could use or read.
     """
-    place = _checked(where) if "://" in where else _read(Path(where).expanduser())
+    if "://" in where:
+        place = _checked(where)
+    else:
+        path = Path(where).expanduser()
+        place = _read(path / FILE if path.is_dir() else path)
     if not place.encrypted and not is_loopback(place.scheduler):
         raise InputError(
             f"{place.scheduler} is not encrypted: whoever reaches it can run any program as you, "

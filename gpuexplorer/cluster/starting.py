@@ -17,7 +17,6 @@ from typing import Any
 from gpuexplorer.calibration.store import data_folder
 from gpuexplorer.cluster.certificates import (
     CERT,
-    FILE,
     KEY,
     make_certificates,
     place_in,
@@ -25,6 +24,7 @@ from gpuexplorer.cluster.certificates import (
 )
 from gpuexplorer.cluster.hosts import Host, copy_certificates, remove_certificates
 from gpuexplorer.cluster.library import SETTINGS, load_distributed
+from gpuexplorer.cluster.place import FILE
 from gpuexplorer.cluster.watch import Watch
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed

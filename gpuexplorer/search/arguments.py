@@ -272,6 +272,7 @@ READERS: dict[str, Reader] = {
     "block_y": _sides,
     "block_z": _sides,
     "cache": text,
+    "cluster": optional(place),
     "contestants": contestants,
     "defines": optional(_whole_by_name),
     "device": text,

@@ -13,10 +13,12 @@ import pytest
 
 pytest.importorskip("distributed")
 
+import gpuexplorer
 from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.place import ClusterPlace
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.sweep import read_sweep
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.history.model import Row
 from gpuexplorer.history.store import Query, Store
@@ -27,6 +29,7 @@ from gpuexplorer.search.sweep import News, SweepStep
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
 from tests.support import counted_tasks
+from tests.support.cli import run_cli
 from tests.support.clusters import cluster_up
 
 MATMUL = load()["matmul"]
@@ -117,6 +120,25 @@ def test_workers_and_scheduler_die_and_nothing_is_measured_again_once_it_is_stor
         if block in stored and began > stored[block]
     }
     assert late <= references, "measured again although it was stored"
+
+
+def test_terminal_and_api_measure_on_a_cluster_as_they_do_here(tmp_path: Path) -> None:
+    folder, document = tmp_path / "cluster", tmp_path / "sweep.json"
+    with cluster_up(folder, "--local", "1") as up:
+        up.wait_for("1 worker")
+        done = run_cli(
+            "sweep", "matmul", "--variant", "naive", "--size", "16", "--device", "cpu",
+            "--block-x", "1:4", "--block-y", "1:3", "--samples", "3", "--no-history",
+            "--cluster", folder, "--json", document, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert "1 worker has opencl:0, " in done.stderr
+        assert len(read_sweep(document.read_bytes()).measured) == 12
+        made = gpuexplorer.sweep(
+            "matmul", {"block.x": [1, 2, 4]}, size=16, variant="naive", device="cpu", samples=3,
+            cluster=folder,
+        )  # fmt: skip
+    assert [run.config.block for run in made.measured] == [(1, 16, 1), (2, 16, 1), (4, 16, 1)]
 
 
 def _rows(store: Store, group: str | None) -> list[Row]:

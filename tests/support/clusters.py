@@ -11,7 +11,6 @@ from pathlib import Path
 
 import psutil
 
-from gpuexplorer.cluster.certificates import FILE
 from gpuexplorer.cluster.place import ClusterPlace, find_cluster
 from tests.support.cli import cli_command, cli_environment
 
@@ -28,7 +27,7 @@ class ClusterUp:
     @property
     def place(self) -> ClusterPlace:
         """Where it is."""
-        return find_cluster(str(self.folder / FILE))
+        return find_cluster(str(self.folder))
 
     def wait_for(self, words: str) -> None:
         """Wait until it has said something."""
