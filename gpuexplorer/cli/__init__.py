@@ -63,17 +63,17 @@ def _command(arguments: list[str]) -> int:
 
     try:
         options = parse(arguments)
-        if _names_models(options):
-            from gpuexplorer.cli.own_model import take_models
+        if _names_files(options):
+            from gpuexplorer.cli.own_files import take_files
 
-            take_models(options)
+            take_files(options)
         code: int = options.command_function(options)
     except SystemExit as end:  # argparse after --help
         return end.code if isinstance(end.code, int) else 0
     return code
 
 
-def _names_models(options: Any) -> bool:
-    """Whether a command names a Python file as what it is to run."""
+def _names_files(options: Any) -> bool:
+    """Whether a command names a Python or a CUDA file as what it is to run."""
     words = [getattr(options, "workload", None), *getattr(options, "kernels", ())]
-    return any(str(word).lower().endswith(".py") for word in words if word is not None)
+    return any(str(word).lower().endswith((".py", ".cu")) for word in words if word is not None)

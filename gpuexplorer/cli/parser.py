@@ -83,6 +83,13 @@ TABLE: dict[str, Command] = {
         run_options.add_run,
         run_options.RUN_EXAMPLES,
     ),
+    "new": Command(
+        "describe a CUDA file of your own, or begin one, so that everything can run it",
+        "new",
+        run_options.add_new,
+        run_options.NEW_EXAMPLES,
+        shared=_nothing,
+    ),
     "sweep": Command(
         "measure every combination of the values that some knobs take",
         "sweep",

@@ -14,7 +14,16 @@ RUN_EXAMPLES = """examples:
   gpuexplorer run matmul --variant tiled --set TILE=16 --precision fp16
   gpuexplorer run matmul --variant naive --block 256x1 --plot run.svg --csv samples.csv
   gpuexplorer run mlp --variant torch --size B=32 --precision bf16 --switch compile=default
-  gpuexplorer run mine --kernels ~/kernels --device cuda:0 --include-transfers"""
+  gpuexplorer run mine --kernels ~/kernels --device cuda:0 --include-transfers
+  gpuexplorer run mine.cu --size N=1024 --block 16x16 --reference 'A @ B'"""
+NEW_EXAMPLES = """examples:
+  gpuexplorer new mine.cu                                   a first kernel, with its manifest
+  gpuexplorer new mine.cu --reference "A @ B"               what mine.cu's only output should be
+  gpuexplorer new mine.cu --reference C="A @ B" --array A=M,K --array B=K,N --size M=256
+  gpuexplorer new mine.cu --reference none                  nothing is verified
+
+Sizes, shapes, block and grid are taken from the text of the kernel and of the host code around it;
+they stand in mine.toml, beside the file, and can be edited there."""
 
 ROWS = 20
 OPERATORS_EXAMPLES = """examples:
@@ -41,6 +50,7 @@ def add_run(run: argparse.ArgumentParser) -> None:
         "--tuned", action="store_true",
         help="the block and tunables that 'gpuexplorer tune' found for this problem and hardware",
     )  # fmt: skip
+    _add_answers(run.add_argument_group("of a CUDA file, FILE.cu, the first time"))
     how = run.add_argument_group("how to measure")
     how.add_argument(
         "--seconds", type=values.seconds, metavar="S",
@@ -63,6 +73,33 @@ def add_run(run: argparse.ArgumentParser) -> None:
     common.no_history(files, "the run")
     common.csv(files, "write every sample as a table")
     common.plot(files, "draw times, distribution and traffic")
+
+
+def add_new(new: argparse.ArgumentParser) -> None:
+    """Add the options of ``new``."""
+    new.add_argument("file", type=Path, metavar="FILE.cu", help="a CUDA file, there or not yet")
+    add_knob(new, "variant", "the kernel to run (default: the one launched first)", "KERNEL")
+    add_knob(new, "size", "sizes to begin with (default: those of the host code)")
+    add_knob(new, "block", "threads per block to begin with, such as 16x16")
+    _add_answers(new)
+
+
+def _add_answers(group: argparse._ActionsContainer) -> None:
+    """Add what a CUDA file does not say itself."""
+    group.add_argument(
+        "--reference", action="append", default=[], metavar="[OUT=]EXPR|none",
+        help="what the result should be, over the inputs, such as 'A @ B'; may repeat, once for "
+        "each output; none: nothing is verified",
+    )  # fmt: skip
+    group.add_argument("--out", metavar="NAMES", help="the arrays that are outputs, by comma")
+    group.add_argument(
+        "--array", action="append", default=[], metavar="NAME=SIDES",
+        help="an array's shape, such as A=M,K; may repeat",
+    )  # fmt: skip
+    group.add_argument(
+        "--scalar", action="append", default=[], metavar="NAME=NUMBER",
+        help="a number that the kernel takes and no size is; may repeat",
+    )  # fmt: skip
 
 
 def add_operators(operators: argparse.ArgumentParser) -> None:

@@ -18,9 +18,8 @@ from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.knobs import switch_value
 from gpuexplorer.workloads.choose import default_block
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of
-from gpuexplorer.workloads.loader import grouped, load, own_workload, pick
+from gpuexplorer.workloads.loader import grouped, is_own_file, load, own_workload, pick
 from gpuexplorer.workloads.manifest import FILLS, VariantSpec
-from gpuexplorer.workloads.own_model import is_model_file
 from gpuexplorer.workloads.switches import Switch, of_model
 from gpuexplorer.workloads.workload import Workload
 
@@ -30,7 +29,7 @@ SCHEMA = "gpuexplorer/workloads/1"
 def command(options: argparse.Namespace) -> int:
     """List the workloads, or show one."""
     check_targets(json_path(options.json))
-    if options.name and is_model_file(options.name):  # which is read and not run
+    if options.name and is_own_file(options.name):  # which is read and not run
         own = own_workload(Path(options.name))
         options.kernels, options.name = [*options.kernels, Path(options.name)], own.name
     workloads = load(options.kernels)
@@ -41,7 +40,7 @@ def command(options: argparse.Namespace) -> int:
     if options.json == "-":
         return 0
     if options.name:
-        _print_one(shown[0], _devices(shown[0], options))
+        print_workload(shown[0], _devices(shown[0], options))
     else:
         _print_all(shown)
     return 0
@@ -112,7 +111,8 @@ def _print_all(workloads: list[Workload]) -> None:
     console.print("\nDetails: gpuexplorer workloads NAME", style="dim")
 
 
-def _print_one(workload: Workload, devices: DeviceList | None) -> None:
+def print_workload(workload: Workload, devices: DeviceList | None = None) -> None:
+    """Print a workload in detail; ``devices`` tell which frameworks are here."""
     from rich.padding import Padding
     from rich.text import Text
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.compile.cuda_source import Parameter, Signature
 from gpuexplorer.compile.parameters import CompiledParameter
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.workloads.cuda_source import Parameter, Signature
 from gpuexplorer.workloads.fills import element_dtype
 from gpuexplorer.workloads.plan import Argument, KernelLaunch, Plan
 

@@ -7,10 +7,10 @@ becomes spaces, so that lines keep their numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from gpuexplorer.compile.cuda_source import HOST_HEADERS, CudaSource, Function
 from gpuexplorer.compile.edits import Edits
+from gpuexplorer.workloads.cuda_source import HOST_HEADERS, CudaSource, Function, blank
 
 _Span = tuple[int, int]
 _ON_DEVICE = re.compile(r"\b(?:__global__|__device__|__constant__|__shared__|__managed__)\b")
@@ -20,6 +20,8 @@ _DECLARES = re.compile(
     r"struct|class|enum|union|template|namespace|static_assert|extern)\b"
 )
 """A statement outside of functions with one of these words is not only the host's."""
+_HOST_CODE = re.compile(r"<<<|\bmain\s*\(|\bcuda[A-Z]\w*\s*\(")
+"""What device code never has: launches, ``main``, and calls of CUDA's runtime."""
 _OPENS_SCOPE = re.compile(r"\bnamespace\b|\bextern\s*$")
 
 
@@ -50,6 +52,14 @@ def device_part(text: str, is_known: Callable[[str], bool]) -> tuple[str, list[s
         left_out.append(f"{function.name}()")
     cuts += _uncovered(_host_statements(source), cuts)
     return _without(text, cuts, inserted), left_out
+
+
+def without_host_code(files: Mapping[str, str]) -> dict[str, str]:
+    """Return sources without the host code of those that have any; the others stay as they are."""
+    return {
+        name: device_part(text, lambda _: True)[0] if _HOST_CODE.search(blank(text)) else text
+        for name, text in files.items()
+    }
 
 
 def _host_statements(source: CudaSource) -> Iterator[tuple[int, int]]:

@@ -16,7 +16,7 @@ import msgspec
 from gpuexplorer.compile import targets
 from gpuexplorer.compile.cache import DiskCache, key
 from gpuexplorer.compile.cubin import KernelResources, parameter_sizes, read_cubin
-from gpuexplorer.compile.cuda_source import HOST_HEADERS, CudaSource, Signature, inline_includes
+from gpuexplorer.compile.device_part import without_host_code
 from gpuexplorer.compile.headers import Headers, header_folders, headers_in, lacks_some
 from gpuexplorer.compile.parameters import (
     PROBE,
@@ -30,6 +30,7 @@ from gpuexplorer.compile.prelude import cuda_prelude
 from gpuexplorer.compile.program import Built, Nvrtc, Refused, missing
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.frozen import to_get
+from gpuexplorer.workloads.cuda_source import HOST_HEADERS, CudaSource, Signature, inline_includes
 
 _FORMAT = "nvrtc-4"
 _NVRTC_PACKAGES = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
@@ -107,7 +108,7 @@ def compile_kernels(
     user's file and line first, in ``detail``; InputError for an unknown entry or architecture;
     CannotRunHere where NVRTC is not installed.
     """
-    flat = CudaSource(inline_includes(source, files))
+    flat = CudaSource(inline_includes(source, without_host_code(files)))
     known = flat.kernels
     names = [n for n, k in known.items() if not k.is_template] if entries is None else list(entries)
     for name in names:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpuexplorer.compile.cuda_source import CudaSource
 from gpuexplorer.compile.edits import Edited
+from gpuexplorer.workloads.cuda_source import CudaSource
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from gpuexplorer.compile.cuda_source import blank
 from gpuexplorer.compile.prelude_opencl import (
     C_ONLY,
     COMMON,
@@ -22,6 +21,7 @@ from gpuexplorer.compile.prelude_opencl import (
 )
 from gpuexplorer.compile.prelude_vectors import vector_types
 from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.workloads.cuda_source import blank
 
 Language = Literal["clc++", "c"]
 """C++ for OpenCL 2021, or plain OpenCL C."""

@@ -12,10 +12,10 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpuexplorer.compile.cuda_source import CudaSource, Function
 from gpuexplorer.compile.edits import Edits
 from gpuexplorer.compile.statements import Statement, parse_body, walk
 from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.workloads.cuda_source import CudaSource, Function
 
 VOTES = frozenset("__syncthreads_count __syncthreads_and __syncthreads_or".split())
 """Barriers at which the threads of a block learn what all of them say."""

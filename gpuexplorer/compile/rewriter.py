@@ -15,15 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from gpuexplorer.compile import thread_numbers
 from gpuexplorer.compile.arguments import cannot_fill
-from gpuexplorer.compile.cuda_source import (
-    HOST_HEADERS,
-    CudaSource,
-    Function,
-    Parameter,
-    Signature,
-    blank,
-    inline_includes,
-)
+from gpuexplorer.compile.device_part import without_host_code
 from gpuexplorer.compile.edits import Edited, Edits
 from gpuexplorer.compile.origin import Origin
 from gpuexplorer.compile.prelude import Language
@@ -32,6 +24,15 @@ from gpuexplorer.compile.refusals import SHUFFLES, callers_of, refuse_unportable
 from gpuexplorer.compile.subscripts import Subscripts
 from gpuexplorer.compile.type_probes import probe_name, resolved, type_aliases, type_probes
 from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.workloads.cuda_source import (
+    HOST_HEADERS,
+    CudaSource,
+    Function,
+    Parameter,
+    Signature,
+    blank,
+    inline_includes,
+)
 
 _RETYPED = {
     "size_t": "ulong",
@@ -110,7 +111,7 @@ def rewrite(
     ``thread_numbers``). Raises WorkFailed, naming file and line, for what OpenCL would refuse or
     silently get wrong.
     """
-    flat = inline_includes(name, files)
+    flat = inline_includes(name, without_host_code(files))
     renamed = _without_keywords(flat)
     source = CudaSource(renamed.text)
     refuse_unportable(source, votes=language == "clc++")

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from gpuexplorer.compile.cuda_source import CudaSource
+from gpuexplorer.workloads.cuda_source import CudaSource
 
 BUILT_IN = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 SIGNED = "(int)"

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from gpuexplorer.compile.cuda_source import CudaSource
+from gpuexplorer.workloads.cuda_source import CudaSource
 
 MOST_THREADS = 1 << 30
 """Along an axis of the grid; a source for more is left as it is."""

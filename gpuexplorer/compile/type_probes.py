@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from gpuexplorer.compile.arguments import unknown_types
-from gpuexplorer.compile.cuda_source import CudaSource, Parameter
 from gpuexplorer.compile.parameters import Kind
+from gpuexplorer.workloads.cuda_source import CudaSource, Parameter
 
 KINDS: tuple[Kind, ...] = ("other", "signed", "unsigned", "float", "bool")
 """By the number that a probe stores."""

@@ -101,8 +101,9 @@ class Commands:
             "Open kernels folder…", "Add a folder of your own workloads", "Ctrl+Shift+O"
         )
         self.open_model = make(
-            "Open model file…",
-            "Run a Python file of your own: build() returns a PyTorch module and example inputs",
+            "Open model or CUDA file…",
+            "Run a file of your own: a CUDA kernel (.cu), or Python whose build() returns a "
+            "PyTorch module and example inputs",
             "Ctrl+M",
         )
         self.open_session = make(

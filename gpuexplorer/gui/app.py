@@ -112,7 +112,7 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     window.insight.set_kernel_folders(folders)
     if complaints:
         window.session.notice.emit(Notice("bad", " ".join(complaints)))
-    window.first_paint.connect(window.own_models.ask_at_start)
+    window.first_paint.connect(window.own_files.ask_at_start)
     left = restart.taken()
     if left is not None:
         window.sessions.open_left(left)

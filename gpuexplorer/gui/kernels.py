@@ -12,7 +12,13 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
-from gpuexplorer.workloads.loader import load, own_workload, read_folder, workload_folders
+from gpuexplorer.workloads.loader import (
+    is_own_file,
+    load,
+    own_workload,
+    read_folder,
+    workload_folders,
+)
 from gpuexplorer.workloads.own_model import is_model_file
 from gpuexplorer.workloads.workload import Workload
 
@@ -56,7 +62,7 @@ class Kernels(QObject):
         try:
             own = (
                 [own_workload(folder).name]
-                if is_model_file(folder)
+                if is_own_file(folder)
                 else [Workload(read_folder(f)).name for f in workload_folders(folder)]
             )
             workloads = load([*self.folders, folder])

@@ -33,7 +33,7 @@ from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.menus import MainBar, Menus
 from gpuexplorer.gui.model.session_document import View
 from gpuexplorer.gui.notice import Notice, capital
-from gpuexplorer.gui.own_model import OwnModels
+from gpuexplorer.gui.own_files import OwnFiles
 from gpuexplorer.gui.panel_rooms import PanelRooms
 from gpuexplorer.gui.panels.experiment import fill_device_box
 from gpuexplorer.gui.preload import Preloader
@@ -74,7 +74,7 @@ class MainWindow(KeyWindow):
         self._closed = self._notice_stays = False
         self.engine = EngineChoice(self, session, settings)
         self.kernels = Kernels(self, session, settings, kernel_folders)
-        self.own_models = OwnModels(self, self.kernels)
+        self.own_files = OwnFiles(self, self.kernels)
         self.exporter = Exporter(self, settings)
         self.importer = Importer(self)
         self.sessions = SessionFiles(self, session, settings, self._view, self._show_view)

@@ -29,7 +29,7 @@ def connect_session(window: MainWindow) -> None:
     sessions.replaced.connect(window.show_replaced)
     sessions.changed.connect(window.show_title)
     sessions.sources_asked.connect(window.dialogs.show_sources)
-    for one in (session, window.kernels, window.own_models, sessions, window.tuning,
+    for one in (session, window.kernels, window.own_files, sessions, window.tuning,
                 window.exporter):  # fmt: skip
         one.notice.connect(window.show_notice)
     for other in (window.kernels, sessions, window.tuning):
@@ -106,7 +106,7 @@ def connect_commands(window: MainWindow) -> None:
         (commands.save_session, sessions.save),
         (commands.save_session_as, sessions.save_as),
         (commands.session_notes, dialogs.show_notes),
-        (commands.open_model, window.own_models.pick),
+        (commands.open_model, window.own_files.pick),
         (commands.open_kernels, window.kernels.pick),
         (commands.reload_kernels, window.kernels.reload),
         (commands.quit, window.close),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.workloads.loader import load, own_workload, pick
+from gpuexplorer.workloads.loader import is_own_file, load, own_workload, pick
 from gpuexplorer.workloads.own_model import is_model_file, read_model
 from gpuexplorer.workloads.trust import NotTrusted, is_trusted
 from gpuexplorer.workloads.trust import trust as agree_to
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def workload_of(name: str, kernels: str | Path | Sequence[str | Path], *, trust: bool) -> Workload:
-    """Return a workload by its name, or a model's file by its path; NotTrusted for a new file."""
+    """Return a workload by name, or a file of one's own by its path; NotTrusted for a new file."""
     roots = trusted([*listed(kernels), name], trust=trust)[:-1]
-    return own_workload(Path(name)) if is_model_file(name) else pick(load(roots), name)
+    return own_workload(Path(name)) if is_own_file(name) else pick(load(roots), name)
 
 
 def listed(kernels: str | Path | Sequence[str | Path]) -> list[str | Path]:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.text import path_text
+from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.workloads.kernel_file import (
+    Answers,
+    is_kernel_file,
+    kernel_manifest,
+    manifest_path,
+)
 from gpuexplorer.workloads.own_model import (
     is_model_file,
     manifest_of,
@@ -23,6 +31,7 @@ MAX_FOLDER_B = 8 << 20
 KERNELS, MODELS, YOURS = GROUPS = ("Kernels", "Models", "Yours")
 """How workloads are listed, in this order."""
 SOURCE_SUFFIXES = (".cu", ".cuh", ".h")
+INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n\\]+)"', re.MULTILINE)
 
 
 def shipped_folder() -> Path:
@@ -73,14 +82,78 @@ def grouped(workloads: Iterable[Workload]) -> dict[str, list[Workload]]:
     return {name: found for name, found in groups.items() if found}
 
 
+def is_own_file(word: str | Path) -> bool:
+    """Return whether a word names a file that is a workload by itself: a model's, or a kernel's."""
+    return is_model_file(word) or is_kernel_file(word)
+
+
+def own_name(path: Path) -> str:
+    """Return the name a user's own file is run by."""
+    return workload_name(path, {folder.name for folder in workload_folders(shipped_folder())})
+
+
 def own_workload(path: Path) -> Workload:
-    """Read a model's file as a workload; nothing of it is run. Raises as ``read_model`` does."""
+    """Read a user's own file as a workload; nothing of it is run.
+
+    Raises as ``read_model`` does; of a CUDA file InputError where no manifest lies beside it.
+    """
+    if is_kernel_file(path):
+        return kernel_workload(path)
     model = read_model(path)
-    shipped = {folder.name for folder in workload_folders(shipped_folder())}
-    manifest = manifest_of(model, workload_name(path, shipped))
+    manifest = manifest_of(model, own_name(path))
     return Workload(
         WorkloadSource(manifest=manifest, files={MODEL_FILE: model.text}, origin=path_text(path))
     )
+
+
+def kernel_workload(path: Path, manifest: str | None = None) -> Workload:
+    """Read a CUDA file as a workload, with the manifest beside it or the one that is given.
+
+    Raises InputError where there is none, and for whatever is wrong with file or manifest.
+    """
+    files = kernel_sources(path)
+    if manifest is None:
+        beside = manifest_path(path)
+        if not beside.is_file():
+            raise InputError(
+                f"{path}: what a right result is, nobody has said yet",
+                remedy=f"say 'gpuexplorer new {path} --reference EXPRESSION', such as 'A @ B', "
+                "or --reference none",
+            )
+        manifest = read_source(beside)
+    return Workload(WorkloadSource(manifest=manifest, files=files, origin=path_text(path)))
+
+
+def keep_manifest(path: Path, answers: Answers) -> bool:
+    """Write the manifest that answers make beside a CUDA file; False where it is there already.
+
+    Raises InputError for answers that do not fit, and for another manifest, which stays.
+    """
+    text = kernel_manifest(kernel_sources(path)[path.name], path, own_name(path), answers)
+    kernel_workload(path, text)  # raises what is wrong with it
+    beside = manifest_path(path)
+    if beside.exists():
+        if read_source(beside) == text:
+            return False
+        raise InputError(
+            f"{beside}: there is a manifest already, and it says something else",
+            remedy="leave --reference out to use it, or delete it to answer anew",
+        )
+    with atomic_file(beside) as stream:
+        stream.write(text.encode())
+    return True
+
+
+def kernel_sources(path: Path) -> dict[str, str]:
+    """Return a CUDA file's text and those of the files beside it that it includes, by name."""
+    files: dict[str, str] = {}
+    waiting = [path.name]
+    while waiting:
+        name = waiting.pop()
+        if name not in files and (name == path.name or (path.parent / name).is_file()):
+            files[name] = read_source(path.parent / name)
+            waiting += [found for found in INCLUDED.findall(files[name]) if "/" not in found]
+    return files
 
 
 def read_source(path: Path) -> str:
@@ -113,12 +186,13 @@ def workload_folders(root: Path) -> list[Path]:
 def load(extra_roots: Iterable[Path] = ()) -> dict[str, Workload]:
     """Load the shipped workloads and those of ``extra_roots``, which win over shipped names.
 
-    A root is a folder of workloads, or a model's Python file, which is read and not run. Raises
-    InputError for two folders of one root that declare the same name.
+    A root is a folder of workloads, a model's Python file, which is read and not run, or a CUDA
+    file with its manifest beside it. Raises InputError for two folders of one root that declare the
+    same name.
     """
     workloads: dict[str, Workload] = {}
     for root in (shipped_folder(), *extra_roots):
-        if is_model_file(root):
+        if is_own_file(root):
             own = own_workload(root)
             workloads[own.name] = own
             continue

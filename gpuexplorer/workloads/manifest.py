@@ -88,6 +88,8 @@ class ReferenceSpec(_Table, frozen=True, kw_only=True):
     """
 
     outputs: dict[str, str] = {}
+    unchecked: bool = False
+    """Nobody says what is right: nothing is verified, and every figure says so."""
     model: str | None = None
     check: Check = "full"
     row_arrays: list[str] = []

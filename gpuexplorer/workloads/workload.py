@@ -272,8 +272,17 @@ def _check_reference(manifest: Manifest, reference: ReferenceSpec, key: str) -> 
                 f"'{key}.outputs.{name}' is checked by freivalds and is not a matrix",
                 remedy="use check = 'rows' or 'full'",
             )
+    if reference.unchecked:
+        if reference != ReferenceSpec(unchecked=True):
+            raise InputError(
+                f"'{key}' is unchecked and more", remedy="leave everything but 'unchecked' out"
+            )
+        return
     if not reference.outputs:
-        raise InputError(f"'{key}.outputs' is empty", remedy="say what a right result is")
+        raise InputError(
+            f"'{key}.outputs' is empty",
+            remedy="say what a right result is, or unchecked = true where nobody can",
+        )
     for part in ("row_arrays", "column_arrays"):
         for name in getattr(reference, part):
             _known(f"{key}.{part}", name, inputs)

@@ -1,6 +1,6 @@
 """A small image classifier with a training step.
 
-Your own model for GPU Explorer: `gpuexplorer run model.py`, or File > Open model file.
+Your own model for GPU Explorer: `gpuexplorer run model.py`, or File > Open model or CUDA file.
 
 build() returns the module and example inputs. Its whole-number defaults become sizes to turn:
 `gpuexplorer sweep model.py --size batch=8,32,128 --precision fp32,bf16`. With loss() there is a

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from gpuexplorer.cli import main
-from gpuexplorer.cli.own_model import agree
+from gpuexplorer.cli.own_files import agree
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.operators import OperatorProfile

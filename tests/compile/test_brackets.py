@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuexplorer.compile.cuda_source import CudaSource
 from gpuexplorer.compile.rewriter import rewrite
+from gpuexplorer.workloads.cuda_source import CudaSource
 from tests.support.kernels import RIGHT_BODY, TWICE
 
 KERNEL = TWICE.format(body=RIGHT_BODY)

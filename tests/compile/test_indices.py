@@ -7,8 +7,8 @@ import time
 import pytest
 
 from gpuexplorer.compile import thread_numbers
-from gpuexplorer.compile.cuda_source import CudaSource
 from gpuexplorer.compile.subscripts import Subscripts
+from gpuexplorer.workloads.cuda_source import CudaSource
 
 
 def applied(text: str, edits: list[tuple[int, str]]) -> str:

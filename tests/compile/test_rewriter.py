@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuexplorer.compile.cuda_source import CudaSource, blank, inline_includes
 from gpuexplorer.compile.rewriter import Rewritten, rewrite
 from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.workloads.cuda_source import CudaSource, blank, inline_includes
 
 FIRST = '#line 1 "k.cu"\n'
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from gpuexplorer.backends.cuda import gate
 from gpuexplorer.backends.cuda.kernels import Build, BuiltStep
 from gpuexplorer.compile.arguments import bind_arguments, unknown_types
-from gpuexplorer.compile.cuda_source import Signature
 from gpuexplorer.compile.nvrtc import compile_kernels, signatures, target_for
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads.cuda_source import Signature
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
 
 

@@ -1,4 +1,4 @@
-"""Model files in the window: opened, dropped, agreed to; they run in the engine alone."""
+"""Files of one's own in the window: opened, dropped, agreed to; they run in the engine alone."""
 
 from __future__ import annotations
 
@@ -13,17 +13,22 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.notice import Notice, capital
-from gpuexplorer.workloads.own_model import SUFFIX, ModelFile, is_model_file, read_model
+from gpuexplorer.workloads.kernel_file import SUFFIX as KERNEL_SUFFIX
+from gpuexplorer.workloads.kernel_file import Answers, is_kernel_file, manifest_path
+from gpuexplorer.workloads.loader import is_own_file, keep_manifest, kernel_sources, own_name
+from gpuexplorer.workloads.own_model import SUFFIX as MODEL_SUFFIX
+from gpuexplorer.workloads.own_model import ModelFile, is_model_file, read_model
 from gpuexplorer.workloads.trust import is_trusted, trust
 
 if TYPE_CHECKING:
+    from gpuexplorer.gui.panels.kernel_sheet import KernelSheet
     from gpuexplorer.gui.panels.own_model import TrustDialog
 
-FILTER = f"Python files (*{SUFFIX})"
+FILTER = f"Models and CUDA files (*{MODEL_SUFFIX} *{KERNEL_SUFFIX})"
 
 
-class OwnModels(QObject):
-    """Opens model files as workloads, once the user agreed to run them.
+class OwnFiles(QObject):
+    """Opens model files, once the user agreed to run them, and CUDA files, once described.
 
     ``notice`` carries a sentence for the banner.
     """
@@ -34,6 +39,8 @@ class OwnModels(QObject):
         super().__init__(window)
         self._window, self._kernels = window, kernels
         self.dialog: TrustDialog | None = None
+        self.sheet: KernelSheet | None = None
+        """The questions about a CUDA file, while they are asked."""
         kernels.ask_trust = self._ask_before
         window.installEventFilter(self)
 
@@ -41,20 +48,52 @@ class OwnModels(QObject):
 
     def pick(self) -> None:
         """Ask for a file and open it."""
-        folder = next((f.parent for f in self._kernels.folders if is_model_file(f)), Path.home())
-        name, _ = QFileDialog.getOpenFileName(self._window, "Open model file", str(folder), FILTER)
+        folder = next((f.parent for f in self._kernels.folders if is_own_file(f)), Path.home())
+        name, _ = QFileDialog.getOpenFileName(self._window, "Open file", str(folder), FILTER)
         if name:
             self.open(Path(name))
 
     def open(self, path: Path) -> None:
         """Read a file, ask about it if it is new, and choose it as the workload."""
         path = path.absolute()
+        if is_kernel_file(path):
+            self._open_kernel(path)
+            return
         try:
             model = read_model(path)
         except ExplorerError as error:
             self._refuse(error)
             return
         self._ask(model, lambda: self._kernels.open(path))
+
+    def _open_kernel(self, path: Path) -> None:
+        """Have a CUDA file described where it has no manifest yet, and open it."""
+        if manifest_path(path).is_file():
+            self._kernels.open(path)
+            return
+        if self.sheet is not None:
+            return
+        from gpuexplorer.gui.panels.kernel_sheet import KernelSheet
+
+        try:
+            sheet = KernelSheet(self._window, kernel_sources(path)[path.name], path, own_name(path))
+        except ExplorerError as error:
+            self._refuse(error)
+            return
+        self.sheet = sheet
+        sheet.finished.connect(lambda answer: self._described(path, sheet.answers, bool(answer)))
+        sheet.open()
+
+    def _described(self, path: Path, answers: Answers, agreed: bool) -> None:
+        self.sheet = None
+        if not agreed:
+            return
+        try:
+            keep_manifest(path, answers)
+        except ExplorerError as error:
+            self._refuse(error)
+            return
+        self._kernels.open(path)
 
     def ask_at_start(self) -> None:
         """Ask about the first file that was named or remembered and is not agreed to."""
@@ -102,13 +141,13 @@ class OwnModels(QObject):
     # ---- dropped files
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take Python files that are dropped on the window."""
+        """Take a file of one's own that is dropped on the window."""
         if isinstance(event, QDragEnterEvent) and event.type() == QEvent.Type.DragEnter:
-            if dropped_model(event.mimeData().urls()) is not None:
+            if dropped_file(event.mimeData().urls()) is not None:
                 event.acceptProposedAction()
                 return True
         if isinstance(event, QDropEvent) and event.type() == QEvent.Type.Drop:
-            path = dropped_model(event.mimeData().urls())
+            path = dropped_file(event.mimeData().urls())
             if path is not None:
                 event.acceptProposedAction()
                 self.open(path)
@@ -116,9 +155,9 @@ class OwnModels(QObject):
         return super().eventFilter(watched, event)
 
 
-def dropped_model(urls: list[QUrl]) -> Path | None:
-    """Return the Python file among what was dropped; None unless it is one file and local."""
+def dropped_file(urls: list[QUrl]) -> Path | None:
+    """Return the Python or CUDA file that was dropped; None unless it is one file and local."""
     if len(urls) != 1 or not urls[0].isLocalFile():
         return None
     path = Path(urls[0].toLocalFile())
-    return path if is_model_file(path) else None
+    return path if is_own_file(path) else None

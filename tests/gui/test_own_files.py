@@ -8,17 +8,19 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.own_model import dropped_model
+from gpuexplorer.gui.own_files import dropped_file
 from gpuexplorer.gui.panels.operators import OperatorsView
 from gpuexplorer.workloads import trust
 from gpuexplorer.workloads.own_model import read_model
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until
 from tests.support.own_models import GOOD, write
+from tests.workloads.test_kernel_file import FORMS, TEXTBOOK
 
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"
@@ -41,15 +43,15 @@ def test_a_new_file_is_asked_about_and_not_run_without_a_yes(
 ) -> None:
     window = quiet(open_window)
     path = write(tmp_path, GOOD)
-    window.own_models.open(path)
-    dialog = window.own_models.dialog
+    window.own_files.open(path)
+    dialog = window.own_files.dialog
     assert dialog is not None and dialog.isVisible()
     model = read_model(path)
     assert find(window, "trustPath", QLabel).text() == str(path)
     assert find(window, "trustHash", QLabel).text() == model.sha256
     assert dialog.cancel_button.isDefault() and not dialog.run_button.isDefault()
     dialog.cancel_button.click()
-    until(qtbot, lambda: window.own_models.dialog is None)
+    until(qtbot, lambda: window.own_files.dialog is None)
     assert "model" not in window.session.experiment.workloads
     assert not trust.is_trusted(model.sha256)
 
@@ -60,8 +62,8 @@ def test_a_file_becomes_a_workload_and_is_measured(
 ) -> None:
     window = quiet(open_window)
     until(qtbot, lambda: window.session.experiment.devices is not None)
-    window.own_models.open(write(tmp_path, GOOD))
-    dialog = window.own_models.dialog
+    window.own_files.open(write(tmp_path, GOOD))
+    dialog = window.own_files.dialog
     assert dialog is not None
     dialog.run_button.click()
     until(qtbot, lambda: window.session.experiment.workload.name == "model")
@@ -98,10 +100,10 @@ def test_a_file_becomes_a_workload_and_is_measured(
     # A changed file is asked about again before anything of it runs.
     write(tmp_path, f"{GOOD}\n# changed\n")
     window.kernels.reload()
-    again = window.own_models.dialog
+    again = window.own_files.dialog
     assert again is not None
     again.run_button.click()
-    until(qtbot, lambda: window.own_models.dialog is None)
+    until(qtbot, lambda: window.own_files.dialog is None)
     source = window.session.experiment.workloads["model"].source
     assert "# changed" in source.files["model.py"]
 
@@ -110,8 +112,8 @@ def test_a_file_with_a_mistake_is_told_without_a_question(
     qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
 ) -> None:
     window = quiet(open_window)
-    window.own_models.open(write(tmp_path, "def build(\n"))
-    assert window.own_models.dialog is None
+    window.own_files.open(write(tmp_path, "def build(\n"))
+    assert window.own_files.dialog is None
     assert "model.py:1:" in window.panels.banner.text
 
 
@@ -119,11 +121,11 @@ def test_a_file_named_at_the_start_is_asked_about(
     qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
 ) -> None:
     window = quiet(open_window, "--kernels", str(write(tmp_path, GOOD)))
-    until(qtbot, lambda: window.own_models.dialog is not None)
-    dialog = window.own_models.dialog
+    until(qtbot, lambda: window.own_files.dialog is not None)
+    dialog = window.own_files.dialog
     assert dialog is not None
     dialog.cancel_button.click()
-    until(qtbot, lambda: window.own_models.dialog is None)
+    until(qtbot, lambda: window.own_files.dialog is None)
 
 
 def test_a_python_file_can_be_dropped_on_the_window(
@@ -139,15 +141,85 @@ def test_a_python_file_can_be_dropped_on_the_window(
     assert enter.isAccepted()
     drop = QDropEvent(QPointF(5, 5), action, data, buttons, keys)
     QApplication.sendEvent(window, drop)
-    dialog = window.own_models.dialog
+    dialog = window.own_files.dialog
     assert dialog is not None
     dialog.cancel_button.click()
-    until(qtbot, lambda: window.own_models.dialog is None)
+    until(qtbot, lambda: window.own_files.dialog is None)
 
 
-def test_only_one_local_python_file_counts_as_dropped() -> None:
+def test_a_cuda_file_is_asked_about_once_and_measured(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = quiet(open_window)
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    path = tmp_path / "product.cu"
+    path.write_text(TEXTBOOK, encoding="utf-8")
+    window.own_files.open(path)
+    sheet = window.own_files.sheet
+    assert sheet is not None and sheet.isVisible()
+    assert not sheet.open_button.isEnabled() and "What C should be" in sheet.words.text()
+    assert find(window, "kernelSheetSize_N", QLineEdit).text() == "192"
+    assert find(window, "kernelSheetUse_C", QComboBox).currentText() == "is written"
+    result: QLineEdit = find(window, "kernelSheetResult_C", QLineEdit)
+    assert result is sheet.focusWidget()
+    QTest.keyClicks(result, "A @ D")
+    assert "uses 'D'" in sheet.words.text() and not sheet.open_button.isEnabled()
+    result.selectAll()
+    QTest.keyClicks(result, "A @ B")
+    assert "product.toml" in sheet.words.text()
+    QTest.keyClick(result, Qt.Key.Key_Return)
+    until(qtbot, lambda: window.session.experiment.workload.name == "product")
+    assert path.with_suffix(".toml").is_file() and window.own_files.sheet is None
+    window.session.set_live(True)
+    live = window.session.live_model
+    until(qtbot, lambda: bool(live.current and live.current.prepared and live.current.trace.total))
+    prepared = live.current.prepared if live.current else None
+    assert prepared is not None and prepared.verification is not None
+    assert prepared.verification.ok and prepared.config.variant == "matrixMul"
+    window.session.set_live(False)
+    window.own_files.open(path)  # which has its manifest now
+    assert window.own_files.sheet is None
+
+
+def test_a_sheet_follows_the_kernel_and_what_is_written(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = quiet(open_window)
+    path = tmp_path / "forms.cu"
+    path.write_text(FORMS, encoding="utf-8")
+    window.own_files.open(path)
+    sheet = window.own_files.sheet
+    assert sheet is not None
+    sheet.kernel_box.setCurrentText("gemm")
+    until(qtbot, lambda: sheet.findChild(QLineEdit, "kernelSheetScalar_alpha") is not None)
+    assert find(window, "kernelSheetShape_A", QLineEdit).text() == "M, K"
+    uses = find(window, "kernelSheetUse_B", QComboBox)
+    uses.setCurrentIndex(uses.findData("out"))
+    extra = find(window, "kernelSheetResult_B", QLineEdit)
+    until(qtbot, lambda: extra.isVisibleTo(sheet))
+    uses.setCurrentIndex(uses.findData("in"))
+    assert not extra.isVisibleTo(sheet)
+    alpha = find(window, "kernelSheetScalar_alpha", QLineEdit)
+    alpha.selectAll()
+    QTest.keyClicks(alpha, "much")
+    assert "Alpha is 'much'" in sheet.words.text()
+    alpha.selectAll()
+    QTest.keyClicks(alpha, "3")
+    sheet.unchecked_box.click()
+    assert sheet.open_button.isEnabled()
+    assert sheet.answers.unchecked and sheet.answers.scalars["alpha"] == 3
+    sheet.reject()
+    until(qtbot, lambda: window.own_files.sheet is None)
+    assert not path.with_suffix(".toml").exists()
+    path.write_text("int main() { return 0; }", encoding="utf-8")
+    window.own_files.open(path)
+    assert window.own_files.sheet is None and "no __global__ function" in window.banner.text
+
+
+def test_only_one_local_file_of_ones_own_counts_as_dropped() -> None:
     one = QUrl.fromLocalFile("/a/model.py")
-    assert dropped_model([one]) == Path("/a/model.py")
-    assert dropped_model([one, one]) is None
-    assert dropped_model([QUrl("https://example.org/model.py")]) is None
-    assert dropped_model([QUrl.fromLocalFile("/a/bench.gpux")]) is None
+    assert dropped_file([one]) == Path("/a/model.py")
+    assert dropped_file([QUrl.fromLocalFile("/a/b.cu")]) == Path("/a/b.cu")
+    assert dropped_file([one, one]) is None
+    assert dropped_file([QUrl("https://example.org/model.py")]) is None
+    assert dropped_file([QUrl.fromLocalFile("/a/bench.gpux")]) is None

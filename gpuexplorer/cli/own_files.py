@@ -1,0 +1,128 @@
+"""Files of one's own that a command names: a model's is agreed to, a kernel's is described."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from gpuexplorer.cli.knob_options import request_of
+from gpuexplorer.cli.messages import say
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.units import plural
+from gpuexplorer.workloads.kernel_file import (
+    NOTHING,
+    Answers,
+    is_kernel_file,
+    manifest_path,
+    pairs,
+    split_reference,
+)
+from gpuexplorer.workloads.loader import (
+    is_own_file,
+    keep_manifest,
+    own_workload,
+)
+from gpuexplorer.workloads.own_model import ModelFile, is_model_file, read_model
+from gpuexplorer.workloads.trust import NotTrusted, is_trusted, trust
+
+SHOWN_LINES = 12
+"""Lines of a file that stand above the question."""
+
+
+def take_files(options: argparse.Namespace) -> None:
+    """Turn every file of the user's own that a command names into a workload that may run.
+
+    The file becomes a root of workloads and its name the workload's. Raises InputError for a file
+    that is no model or no kernel with a manifest, and NotTrusted without the user's consent.
+    """
+    word = getattr(options, "workload", None)
+    roots = list(getattr(options, "kernels", ()))
+    if isinstance(word, str) and is_own_file(word):
+        if is_kernel_file(word) and (answers := answers_of(options)):
+            describe(Path(word), answers)
+        roots.append(Path(word))
+        options.kernels = roots
+        options.workload = own_workload(Path(word)).name
+    for root in roots:
+        if is_model_file(root):
+            agree(read_model(root), said_so=bool(getattr(options, "trust", False)))
+
+
+def answers_of(options: argparse.Namespace) -> Answers:
+    """Return what a command's options say of a CUDA file; InputError for what cannot be read."""
+    references: list[str] = getattr(options, "reference", [])
+    given = {n: v for n in ("out", "array", "scalar") if (v := getattr(options, n, None))}
+    unchecked = NOTHING in references
+    if not references and given:
+        raise InputError(
+            f"--{next(iter(given))} says nothing of what a right result is",
+            remedy="add --reference EXPRESSION, or --reference none",
+        )
+    if unchecked and len(references) > 1:
+        raise InputError("--reference none stands beside another one", remedy="give either")
+    named = {}
+    for text in references if not unchecked else []:
+        name, expression = split_reference(text)
+        named[name] = expression
+    try:
+        scalars = {n: float(v) for n, v in pairs(given.get("scalar", ()), "--scalar").items()}
+    except ValueError as error:
+        raise InputError(f"--scalar: {error}", remedy="say --scalar NAME=NUMBER") from None
+    shapes = pairs(given.get("array", ()), "--array")
+    request = request_of(options, "")
+    return Answers(
+        reference=named,
+        unchecked=unchecked,
+        kernel=request.variant,
+        uses={n.strip(): "out" for n in given.get("out", "").split(",") if n.strip()},
+        shapes={n: tuple(s.strip() for s in text.split(",")) for n, text in shapes.items()},
+        sizes={n: v for n, v in request.size.items() if n},
+        block=request.block,
+        scalars=scalars,
+    )
+
+
+def describe(path: Path, answers: Answers) -> None:
+    """Keep the manifest that answers make of a CUDA file, and say so."""
+    if keep_manifest(path, answers):
+        say(f"gpuexplorer: wrote {manifest_path(path)}, which says what the kernel computes")
+
+
+def agree(
+    model: ModelFile, *, said_so: bool, ask: Callable[[ModelFile], bool] | None = None
+) -> None:
+    """Have the user agree to run a file: with ``--trust``, in a list kept earlier, or when asked.
+
+    Raises NotTrusted without it.
+    """
+    if is_trusted(model.sha256):
+        return
+    asked = ask or (_ask if _at_a_terminal() else None)
+    if not said_so and (asked is None or not asked(model)):
+        raise NotTrusted(model)
+    try:
+        trust(model)
+    except InputError as error:  # it holds for this command all the same
+        say(f"gpuexplorer: the agreement is not remembered: {error}")
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _ask(model: ModelFile) -> bool:
+    """Show what would be run and ask on the terminal."""
+    say(f"{model.path} is a program. It will run in the engine, with your rights.")
+    say(f"SHA-256 {model.sha256}")
+    lines = model.text.splitlines()
+    for line in lines[:SHOWN_LINES]:
+        say(f"  │ {line}")
+    if (more := len(lines) - SHOWN_LINES) > 0:
+        say(plural(more, "  … {number} more line", "  … {number} more lines"))
+    print("Run it? [y/N]", end=" ", file=sys.stderr, flush=True)
+    try:
+        return input().strip().lower() in ("y", "yes")
+    except EOFError:
+        return False

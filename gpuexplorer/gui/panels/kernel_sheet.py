@@ -1,0 +1,223 @@
+"""What a CUDA file does not say itself, asked in one sheet with what its text tells filled in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QGridLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.gui.help import PAGE
+from gpuexplorer.gui.notice import capital
+from gpuexplorer.workloads.kernel_file import LARGEST, Answers, KernelFile, kernel_manifest
+from gpuexplorer.workloads.kernel_text import Use
+from gpuexplorer.workloads.loader import kernel_workload
+
+USES: dict[Use, str] = {"in": "is read", "out": "is written", "inout": "is read and written"}
+NOT_SAID = "?"
+EXPECTED = "such as A @ B, or 2 * x + y"
+
+
+class KernelSheet(QDialog):
+    """Asks what the result of a kernel should be; accepted, ``answers`` make its manifest.
+
+    Raises InputError for a file without a kernel that can be run.
+    """
+
+    def __init__(self, parent: QWidget, text: str, path: Path, name: str) -> None:
+        super().__init__(parent)
+        self._text, self._path, self._name = text, path, name
+        self.answers = Answers()
+        """What is answered so far."""
+        first = KernelFile(text, path, self.answers)
+        self.setObjectName("kernelSheet")
+        self.setProperty(PAGE, "your-own-kernels")
+        self.setWindowTitle(f"Open {path.name}")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.kernel_box = QComboBox()
+        self.kernel_box.setObjectName("kernelSheetKernel")
+        self.kernel_box.addItems([first.name, *first.others])
+        self.unchecked_box = QCheckBox("&Do not verify: nobody can say what is right")
+        self.unchecked_box.setObjectName("kernelSheetUnchecked")
+        self.unchecked_box.setToolTip("Every figure then says that its result was not verified")
+        self.words = QLabel()
+        self.words.setObjectName("kernelSheetWords")
+        self.words.setWordWrap(True)
+        self.words.setProperty("role", "muted")
+        buttons = QDialogButtonBox()
+        buttons.addButton("Cancel", QDialogButtonBox.ButtonRole.RejectRole)
+        self.open_button = QPushButton("&Open")
+        self.open_button.setObjectName("kernelSheetOpen")
+        self.open_button.setDefault(True)
+        buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.AcceptRole)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        self._top = QFormLayout()
+        self._top.addRow("&Kernel", self.kernel_box)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(16, 16, 16, 12)
+        self._column.setSpacing(12)
+        self._column.addLayout(self._top)
+        self._questions = QWidget()
+        self._column.addWidget(self._questions)
+        self._column.addWidget(self.unchecked_box)
+        self._column.addStretch(1)
+        self._column.addWidget(self.words)
+        self._column.addWidget(buttons)
+        self.kernel_box.currentTextChanged.connect(self._show_kernel)
+        self.unchecked_box.toggled.connect(self._judge)
+        self._show_kernel(first.name)
+
+    def _show_kernel(self, name: str) -> None:
+        """Ask about another kernel of the file, with what its text tells."""
+        found = KernelFile(self._text, self._path, Answers(kernel=name))
+        questions = QWidget()
+        grid = QGridLayout(questions)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(10)
+        self._uses: dict[str, QComboBox] = {}
+        self._shapes: dict[str, QLineEdit] = {}
+        self._results: dict[str, tuple[QLabel, QLineEdit]] = {}
+        self._sizes: dict[str, QLineEdit] = {}
+        self._scalars: dict[str, QLineEdit] = {}
+        for array, use in found.uses.items():
+            self._add_array(grid, array, use, found.shapes[array])
+        for size, default in found.sizes.items():
+            box = self._sizes[size] = self._line(f"kernelSheetSize_{size}", str(default))
+            self._add_row(grid, f"{size} is at first", box, "A whole number; a knob of the window")
+        for scalar, value in found.scalars.items():
+            box = self._scalars[scalar] = self._line(f"kernelSheetScalar_{scalar}", f"{value:g}")
+            self._add_row(grid, f"{scalar} is", box, "A number that the kernel is given")
+        for output in found.outputs:
+            self._add_result(grid, output)
+        grid.setColumnStretch(2, 1)
+        self._column.replaceWidget(self._questions, questions)
+        self._questions.deleteLater()
+        self._questions = questions
+        for _, box in self._results.values():
+            box.setFocus()
+            break
+        self._judge()
+
+    def _line(self, name: str, text: str = "") -> QLineEdit:
+        box = QLineEdit(text)
+        box.setObjectName(name)
+        box.textEdited.connect(self._judge)
+        return box
+
+    def _add_row(self, grid: QGridLayout, words: str, box: QWidget, tip: str) -> QLabel:
+        label, row = QLabel(words), grid.rowCount()
+        label.setBuddy(box)
+        box.setToolTip(tip)
+        box.setAccessibleName(words)
+        grid.addWidget(label, row, 0)
+        grid.addWidget(box, row, 1, 1, 2)
+        return label
+
+    def _add_array(
+        self, grid: QGridLayout, name: str, use: Use | None, shape: tuple[str, ...] | None
+    ) -> None:
+        uses = self._uses[name] = QComboBox()
+        uses.setObjectName(f"kernelSheetUse_{name}")
+        uses.setAccessibleName(f"What is done to {name}")
+        if use is None:
+            uses.addItem(NOT_SAID, None)
+        for one, words in USES.items():
+            uses.addItem(words, one)
+        uses.setCurrentIndex(max(0, uses.findData(use)))
+        uses.currentIndexChanged.connect(self._ask_results)
+        sides = self._shapes[name] = self._line(f"kernelSheetShape_{name}", ", ".join(shape or ()))
+        sides.setAccessibleName(f"Shape of {name}")
+        sides.setPlaceholderText("rows, columns")
+        sides.setToolTip("Its sides from the slowest to the fastest, in sizes or numbers")
+        row = grid.rowCount()
+        grid.addWidget(QLabel(name), row, 0)
+        grid.addWidget(uses, row, 1)
+        grid.addWidget(sides, row, 2)
+
+    def _add_result(self, grid: QGridLayout, output: str) -> None:
+        box = self._line(f"kernelSheetResult_{output}")
+        box.setPlaceholderText(EXPECTED)
+        label = self._add_row(
+            grid, f"{output} should be", box,
+            "An expression over the inputs, the sizes and the numbers, computed in float64 and "
+            "held against what the kernel wrote; @ is the product of matrices",
+        )  # fmt: skip
+        self._results[output] = (label, box)
+
+    def _ask_results(self) -> None:
+        """Ask what the result should be of what is written now."""
+        grid = self._questions.layout()
+        assert isinstance(grid, QGridLayout)
+        for name, uses in self._uses.items():
+            written = uses.currentData() in ("out", "inout")
+            if written and name not in self._results:
+                self._add_result(grid, name)
+            for widget in self._results.get(name, ()):
+                widget.setVisible(written)
+        self._judge()
+
+    def _read(self) -> Answers:
+        """Return what is answered; InputError for a number that is none."""
+        unchecked = self.unchecked_box.isChecked()
+        written = {n for n, box in self._uses.items() if box.currentData() in ("out", "inout")}
+        results = {n: b.text().strip() for n, (_, b) in self._results.items() if n in written}
+        missing = [n for n, text in results.items() if not text]
+        if missing and not unchecked:
+            raise InputError(
+                f"what {missing[0]} should be is not said yet",
+                remedy="write an expression over the inputs, or choose not to verify",
+            )
+        return Answers(
+            reference={} if unchecked else results,
+            unchecked=unchecked,
+            kernel=self.kernel_box.currentText(),
+            uses={n: box.currentData() for n, box in self._uses.items() if box.currentData()},
+            shapes={
+                n: tuple(side.strip() for side in box.text().split(","))
+                for n, box in self._shapes.items()
+                if box.text().strip()
+            },
+            sizes={n: int(_number(n, box.text())) for n, box in self._sizes.items()},
+            scalars={n: _number(n, box.text()) for n, box in self._scalars.items()},
+        )
+
+    def _judge(self) -> None:
+        """Say what is still missing, and open only what fits together."""
+        for _, box in self._results.values():
+            box.setEnabled(not self.unchecked_box.isChecked())
+        try:
+            answers = self._read()
+            text = kernel_manifest(self._text, self._path, self._name, answers)
+            kernel_workload(self._path, text)
+        except InputError as error:
+            self.words.setText(f"{capital(error.what)}; {error.remedy}.")
+            self.open_button.setEnabled(False)
+            return
+        self.answers = answers
+        beside = self._path.with_suffix(".toml").name
+        self.words.setText(f"The answers are kept in {beside}, beside the file.")
+        self.open_button.setEnabled(True)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        found = float(text.replace("_", ""))
+    except ValueError:
+        raise InputError(f"{name} is '{text}'", remedy="write a number") from None
+    if not abs(found) <= LARGEST:
+        raise InputError(f"{name} is {text}, out of range", remedy=f"use up to {LARGEST}")
+    return found

@@ -1,0 +1,390 @@
+"""A CUDA file of one's own as a workload: what its text tells, and what its user answers.
+
+The answers become a manifest beside the file, ``mine.toml`` for ``mine.cu``, which everything else
+uses and which can be edited like any other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads import formulas
+from gpuexplorer.workloads.cuda_source import CudaSource, Parameter
+from gpuexplorer.workloads.kernel_text import AXES, HostText, KernelText, Use, read_kernel
+from gpuexplorer.workloads.strict import suggestion
+
+SUFFIX = ".cu"
+MANIFEST_SUFFIX = ".toml"
+NOTHING = "none"
+"""The answer that no right result is known: what is measured is not verified."""
+PRECISION_OF = {"float": "fp32", "double": "fp64", "half": "fp16", "__half": "fp16"}
+TOLERANCES = {"fp32": 1e-4, "fp64": 1e-12, "fp16": 2e-2}
+"""Allowed distance from float64, where sums may be as long as an array."""
+LARGEST = 2**31 - 1
+USUAL_SIZES = {1: 1 << 20, 2: 512, 3: 64}
+"""Of a kernel whose host code says no size, by the axes of its largest array."""
+USUAL_BLOCKS = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a user says of a file's kernel; the rest is taken from its text."""
+
+    reference: Mapping[str, str] = field(default_factory=dict)
+    """An expression over the inputs for each output; under an empty name for the only one."""
+    unchecked: bool = False
+    """Whether nobody can say what a right result is."""
+    kernel: str | None = None
+    uses: Mapping[str, Use] = field(default_factory=dict)
+    """What is done to arrays; one that the text reads and writes stays so as an output."""
+    shapes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Defaults of the sizes."""
+    block: tuple[int, ...] | None = None
+    scalars: Mapping[str, float] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether it says what a right result is, without which the others are no manifest."""
+        return bool(self.reference) or self.unchecked
+
+
+def is_kernel_file(word: str | Path) -> bool:
+    """Return whether a word names a CUDA file rather than a workload."""
+    return str(word).lower().endswith(SUFFIX)
+
+
+def manifest_path(path: Path) -> Path:
+    """Return where the manifest of a CUDA file lies: beside it, under its name."""
+    return path.with_suffix(MANIFEST_SUFFIX)
+
+
+def kernel_manifest(text: str, path: Path, name: str, answers: Answers) -> str:
+    """Return the manifest of a CUDA file; ``text`` is what it holds.
+
+    Its kernels with the same parameters as the chosen one are its variants. Raises InputError with
+    file and line for a file without a kernel, for parameters that cannot be filled, and for answers
+    that do not fit it.
+    """
+    return KernelFile(text, path, answers).toml(name)
+
+
+class KernelFile:
+    """What a CUDA file's text tells together with what was answered.
+
+    Raises InputError for a file without a kernel that can be run.
+    """
+
+    def __init__(self, text: str, path: Path, answers: Answers) -> None:
+        self._path, self._answers = path, answers
+        source = CudaSource(text.replace("\r\n", "\n"))
+        self._source, self._host = source, HostText(source)
+        plain = {n: f for n, f in source.kernels.items() if not f.is_template}
+        name = answers.kernel or next((n for n in self._host.launches if n in plain), None)
+        name = name or next(iter(plain), None)
+        if name is None:
+            only = "only template kernels here" if source.kernels else "no __global__ function here"
+            raise InputError(f"{path}: {only}", remedy="give a kernel that is no template")
+        if name not in plain:
+            raise InputError(f"{path}: no kernel '{name}'", remedy=suggestion(name, plain))
+        read = {n: read_kernel(source, f, self._host) for n, f in plain.items()}
+        self._chosen = read[name]
+        self.name = name
+        """The kernel that runs first."""
+        self.others = [n for n in read if n != name]
+        self._kernels = {n: k for n, k in read.items() if _heads(k) == _heads(self._chosen)}
+        self._arrays = [p for p in self._chosen.parameters if p.is_pointer]
+        types = [p.type for p in self._arrays if p.type in PRECISION_OF]
+        self._real = max(types, key=types.count, default="float")
+        self._precision = PRECISION_OF[self._real]
+        self.shapes = {p.name: self._shape(p.name) for p in self._arrays}
+        """Of each array, as formulas over the sizes; None where nothing tells."""
+        self.uses = {p.name: self._use(p.name) for p in self._arrays}
+        """Of each array; None where nothing tells."""
+        self.sizes = {n: self._default(n) for n in self._chosen.sizes}
+        """The sizes with their defaults."""
+        self._numbers = [p for p in self._chosen.parameters if p.name in self._chosen.others]
+        self.scalars = {p.name: self._value(p) for p in self._numbers}
+        """The other numbers that it takes."""
+
+    @property
+    def outputs(self) -> list[str]:
+        """The arrays that are written."""
+        return [name for name, use in self.uses.items() if use in ("out", "inout")]
+
+    @property
+    def block(self) -> tuple[int, ...]:
+        """Threads per block to begin with."""
+        return self._block(self._chosen)
+
+    # ---- what there is
+
+    def _where(self, parameter: Parameter) -> str:
+        return f"{self._path}:{self._source.where(parameter.start).rpartition(':')[2]}"
+
+    def _type(self, parameter: Parameter) -> str | None:
+        """Return a parameter's type as manifests name it; None for one they do not have."""
+        if parameter.type == self._real:
+            return "real"
+        if parameter.type in ("float", "int"):
+            return parameter.type
+        return "int" if parameter.type in ("unsigned", "unsigned int") else None
+
+    def _said_by_host(self, name: str) -> float | None:
+        """Return the value that the host code hands over for a parameter."""
+        launch = self._host.launches.get(self.name)
+        names = [p.name for p in self._chosen.parameters]
+        if launch is None or len(launch.arguments) != len(names):
+            return None
+        return self._host.number(launch.arguments[names.index(name)])
+
+    def _default(self, size: str) -> int:
+        if size in self._answers.sizes:
+            return self._answers.sizes[size]
+        found = self._said_by_host(size)
+        axes = max((len(shape) for shape in self.shapes.values() if shape), default=1)
+        return int(found) if found is not None and found >= 1 else USUAL_SIZES[min(axes, 3)]
+
+    def _value(self, parameter: Parameter) -> float:
+        value = self._answers.scalars.get(parameter.name)
+        if value is None:
+            value = self._said_by_host(parameter.name)
+        whole = self._type(parameter) == "int"
+        value = (1 if whole else 2.0) if value is None else value
+        return int(value) if whole else float(value)
+
+    def _shape(self, name: str) -> tuple[str, ...] | None:
+        said = self._answers.shapes.get(name) or self._chosen.shapes[name]
+        return said or (self._chosen.sizes if len(self._chosen.sizes) == 1 else None)
+
+    def _use(self, name: str) -> Use | None:
+        found = self._chosen.uses[name]
+        said = self._answers.uses.get(name, found)
+        return found if (said, found) == ("out", "inout") else said
+
+    # ---- what is missing or does not fit
+
+    def _check(self) -> None:
+        """Raise InputError for what the kernel does not tell, and for answers that do not fit."""
+        answers = self._answers
+        for parameter in self._arrays:
+            self._check_array(parameter)
+        for parameter in self._numbers:
+            if self._type(parameter) is None:
+                raise InputError(
+                    f"{self._where(parameter)}: a '{parameter.type}' by value cannot be handed "
+                    "over",
+                    remedy=f"use float, double or int for '{parameter.name}'",
+                )
+        for size, default in self.sizes.items():
+            if not 1 <= default <= LARGEST:
+                raise InputError(
+                    f"the size {size} = {default} is out of range", remedy=f"use 1 to {LARGEST}"
+                )
+        known: list[tuple[Iterable[str], Sequence[str], str]] = [
+            ((*answers.uses, *answers.shapes), list(self.shapes), "array"),
+            ((n for n in answers.reference if n), self.outputs, "output"),
+            (answers.sizes, list(self.sizes), "size"),
+            (answers.scalars, list(self.scalars), "number"),
+        ]
+        for names, found, what in known:
+            for name in names:
+                if name not in found:
+                    raise InputError(
+                        f"{self._path}: the kernel '{self.name}' has no {what} '{name}'",
+                        remedy=suggestion(name, found) if found else f"it has no {what} at all",
+                    )
+        if not self.outputs:
+            raise InputError(
+                f"{self._path}: the kernel '{self.name}' writes no array",
+                remedy="name its outputs with --out",
+            )
+
+    def _check_array(self, parameter: Parameter) -> None:
+        name, where = parameter.name, self._where(parameter)
+        if self._type(parameter) is None:
+            raise InputError(
+                f"{where}: arrays of '{parameter.type}' cannot be filled here",
+                remedy=f"use float, double, half or int for '{name}'",
+            )
+        if self.shapes[name] is None:
+            raise InputError(
+                f"{where}: how large '{name}' is cannot be told",
+                remedy=f"say --array {name}=ROWS,COLUMNS in sizes or numbers",
+            )
+        if self.uses[name] is None:
+            raise InputError(
+                f"{where}: whether '{name}' is read or written cannot be told",
+                remedy="make it const where it is read, or name the outputs with --out",
+            )
+
+    def _references(self) -> dict[str, str]:
+        """Return an expression for each output; none for what is not verified."""
+        answers = self._answers
+        if answers.unchecked:
+            return {}
+        found = {name: text for name, text in answers.reference.items() if name}
+        if "" in answers.reference:
+            if len(self.outputs) != 1:
+                raise InputError(
+                    f"{self._path}: the kernel writes {', '.join(self.outputs)}",
+                    remedy="say which with --reference NAME=EXPRESSION, once for each",
+                )
+            found[self.outputs[0]] = answers.reference[""]
+        return found
+
+    # ---- as a manifest
+
+    def toml(self, name: str) -> str:
+        """Return it as a manifest; InputError for what is missing or does not fit."""
+        self._check()
+        references = self._references()
+        title = self.name
+        lines = [
+            "format = 1",
+            f"name = {_text(name)}",
+            f"title = {_text(self._path.stem)}",
+            f"summary = {_text(f'Your own kernel: {title} of {self._path.name}.')}",
+            f"default_variant = {_text(title)}",
+        ]
+        for size, default in (self.sizes or {"one": 1}).items():
+            most = default if size not in self.sizes else LARGEST
+            lines += ["", f"[sizes.{size}]", "min = 1", f"max = {most}", f"default = {default}"]
+        tolerance = TOLERANCES[self._precision]
+        lines += ["", "[precisions]", f"{self._precision} = {{ tolerance = {tolerance!r} }}"]
+        lines += ["", "[arrays]"]
+        for parameter in self._arrays:
+            kind = self._type(parameter)
+            shape = ", ".join(s if s.isdigit() else _text(s) for s in self._sides(parameter.name))
+            fields = [f"shape = [{shape}]", f"role = {_text(self.uses[parameter.name] or 'in')}"]
+            fields += [] if kind == "real" else [f"type = {_text(kind or '')}"]
+            fields += ['fill = "integers"'] if kind == "int" else []
+            lines.append(f"{parameter.name} = {{ {', '.join(fields)} }}")
+        lines += ["", "[scalars]"] if self._numbers else []
+        for parameter in self._numbers:
+            kind, value = _text(self._type(parameter) or ""), self.scalars[parameter.name]
+            lines.append(f"{parameter.name} = {{ type = {kind}, value = {value!r} }}")
+        lines += ["", "[work]", *self._work(references), "", "[reference]"]
+        if references:
+            pairs = ", ".join(f"{n} = {_text(e)}" for n, e in references.items())
+            lines.append(f"outputs = {{ {pairs} }}")
+            products = [formulas.product_factors(e) for e in references.values()]
+            if all(products) and all(len(self._sides(n)) == 2 for n in references):
+                lines.append('check = "freivalds"')
+        else:
+            lines.append("unchecked = true")
+        for kernel in self._kernels.values():
+            lines += self._variant(kernel)
+        return "\n".join(lines) + "\n"
+
+    def _work(self, references: Mapping[str, str]) -> list[str]:
+        """Return the bytes that are needed at least, and the operations of a product."""
+        read = [self._bytes(p) for p in self._arrays if self.uses[p.name] != "out"]
+        written = [self._bytes(p) for p in self._arrays if self.uses[p.name] != "in"]
+        flops = "0"
+        factors = [formulas.product_factors(e) for e in references.values()]
+        if len(factors) == 1 and factors[0] is not None:
+            left, right = (self.shapes.get(n) for n in factors[0])
+            if left is not None and right is not None and len(left) == len(right) == 2:
+                flops = _product(["2", left[0], left[1], right[1]])
+        return [
+            f"flops = {_text(flops)}",
+            f"read_bytes = {_text(' + '.join(read) or '0')}",
+            f"write_bytes = {_text(' + '.join(written))}",
+        ]
+
+    def _bytes(self, parameter: Parameter) -> str:
+        size = "itemsize" if self._type(parameter) == "real" else "4"
+        return _product([*self._sides(parameter.name), size])
+
+    def _sides(self, name: str) -> tuple[str, ...]:
+        return self.shapes[name] or ()
+
+    def _variant(self, kernel: KernelText) -> list[str]:
+        name = kernel.function.name
+        block = self._block(kernel)
+        grid = ", ".join(_text(g) for g in self._grid(kernel, len(block)))
+        where = self._source.where(kernel.function.start).rpartition(":")[2]
+        lines = [
+            "",
+            f"[variants.{name}]",
+            f"title = {_text(name)}",
+            f"teaches = {_text(f'Your own kernel, line {where} of {self._path.name}.')}",
+        ]
+        again = [n for n, use in self.uses.items() if use == "inout"]
+        lines += [f"reset = [{', '.join(map(_text, again))}]"] if again else []
+        for axis, side in sorted(kernel.fixed_block.items()):
+            rule = _text(f"block_{axis} == {side}")
+            because = _text(f"the source takes {side} threads along {axis} for granted")
+            lines += ["", f"[[variants.{name}.constraints]]", f"rule = {rule}",
+                      f"because = {because}"]  # fmt: skip
+        arguments = ", ".join(_text(p.name) for p in kernel.parameters)
+        return [
+            *lines,
+            "",
+            f"[[variants.{name}.launch]]",
+            f"source = {_text(self._path.name)}",
+            f"entry = {_text(name)}",
+            f"block = [{', '.join(map(str, block))}]",
+            f"grid = [{grid}]",
+            f"args = [{arguments}]",
+        ]
+
+    def _block(self, kernel: KernelText) -> tuple[int, ...]:
+        launch = self._host.launches.get(kernel.function.name)
+        said = self._answers.block or (launch.block if launch is not None else None)
+        found = list(said or USUAL_BLOCKS[kernel.axes])
+        while len(found) > kernel.axes and found[-1] == 1:
+            del found[-1]
+        found += [1] * (kernel.axes - len(found))
+        for axis, side in kernel.fixed_block.items():
+            if AXES.index(axis) < len(found):
+                found[AXES.index(axis)] = side
+        return tuple(found)
+
+    def _grid(self, kernel: KernelText, axes: int) -> list[str]:
+        """Return the grid that reaches over what the guards say, or over the largest output."""
+        shapes = [self._sides(name) for name in self.outputs]
+        largest = max(shapes, key=len)
+        sides = largest[::-1] if axes > 1 else [_product(largest)]
+        found = []
+        for at, axis in enumerate(AXES[:axes]):
+            reach = kernel.reach.get(axis) or (sides[at] if at < len(sides) else "1")
+            found.append(f"ceil_div({reach}, block_{axis})")
+        return found
+
+
+def split_reference(text: str) -> tuple[str, str]:
+    """Return the output that ``C=A @ B`` names, or nothing, and the expression."""
+    name, sign, expression = text.partition("=")
+    if sign and re.fullmatch(r"\s*[A-Za-z_]\w*\s*", name) and not expression.startswith("="):
+        return name.strip(), expression.strip()
+    return "", text.strip()
+
+
+def _heads(kernel: KernelText) -> list[tuple[str, str, int]]:
+    return [(p.name, p.type, p.pointers) for p in kernel.parameters]
+
+
+def _product(factors: Sequence[str]) -> str:
+    return " * ".join(f if re.fullmatch(r"\w+", f) else f"({f})" for f in factors)
+
+
+def _text(words: str) -> str:
+    """Return words as a TOML string."""
+    return json.dumps("".join(c for c in words if c.isprintable()), ensure_ascii=False)
+
+
+def pairs(words: Sequence[str], what: str) -> dict[str, str]:
+    """Return ``NAME=TEXT`` words by name; InputError naming ``what`` for one that is none."""
+    found = {}
+    for word in words:
+        name, sign, text = word.partition("=")
+        if not sign or not re.fullmatch(r"[A-Za-z_]\w*", name.strip()) or not text.strip():
+            raise InputError(f"{what} '{word}' is not NAME=VALUE", remedy=f"say {what} NAME=VALUE")
+        found[name.strip()] = text.strip()
+    return found
