@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "gpuexplorer"
 CODE = (
-    "backends/opencl/build_log.py", "compile/arguments.py", "compile/cuda_source.py",
+    "backends/opencl/build_log.py", "compile/arguments.py", "workloads/cuda_source.py",
     "compile/device_part.py", "compile/parameters.py", "compile/prelude", "compile/rewriter.py",
     "compile/subscripts.py", "compile/thread_numbers.py", "compile/type_probes.py",
     "history/sql/database.py", "history/sql/migrations.py", "report/html.py", "report/style.py",
