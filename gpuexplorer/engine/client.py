@@ -93,7 +93,8 @@ class EngineLost:
     ``restarting`` is False when starting it failed too often to try again. ``detail`` is what an
     engine that never answered printed last. ``outside``: it was ended or suspended from outside, or
     memory was short, so that the run may be repeated. ``may_be_long``: it was ended at the
-    first part of a launch that was not agreed to take long.
+    first part of a launch that was not agreed to take long. ``far``: it was on another machine,
+    which is tried again until it answers.
     """
 
     generation: int
@@ -105,6 +106,7 @@ class EngineLost:
     detail: str = ""
     outside: bool = False
     may_be_long: bool = False
+    far: bool = False
 
 
 Event = protocol.EngineMessage | EngineReady | EngineLost
@@ -569,6 +571,7 @@ class Engine:
                 detail=detail,
                 outside=outside,
                 may_be_long=may_be_long,
+                far=far,
             )
         )
         if not restarting or self._process is not None:

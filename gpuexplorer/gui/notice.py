@@ -113,7 +113,9 @@ def engine_replaced(
             )
         )
     sentences.append(
-        "A fresh engine takes over."
+        "It is tried again until it answers."
+        if event.far
+        else "A fresh engine takes over."
         if resumed
         else "A fresh engine is ready for another configuration."
     )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,10 +17,12 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPus
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.engine.interpreters import Interpreters
+from gpuexplorer.engine.machine import Machine
 from gpuexplorer.environments import far
 from gpuexplorer.gui.panels.engines import EnginesDialog
 from gpuexplorer.gui.theme import make_theme
-from tests.gui.driver import until
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import until, wait_measured
 from tests.support.engine_wheels import SMALL, make_engine_wheels
 from tests.support.sshd import Sshd
 
@@ -122,3 +128,27 @@ def test_a_machine_is_added_used_and_removed(
     until(qtbot, lambda: not there.exists(), SET_UP_MS)
     until(qtbot, lambda: "on 127.0.0.1" in part(dialog, "engineWords", QLabel).text(), SET_UP_MS)
     assert "gpu" not in Interpreters().read().engines
+
+
+def test_the_window_measures_there_live_and_takes_a_lost_link_up_again(
+    qtbot: QtBot, sshd: Sshd, open_window: OpenWindow
+) -> None:
+    machine = Machine.read(sshd.address)
+    there = replace(machine, python=sys.executable)
+    far.send_program(there, sys.executable)
+    far.add("gpu", there)
+    window = open_window("--engine", "gpu")
+    run = wait_measured(qtbot, window)
+    assert run.prepared is not None
+    assert run.prepared.environment.engine == "gpu"
+
+    before = run.trace.total
+    pid = window.session.worker.engine_pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    until(qtbot, lambda: run.over)
+    assert window.banner.text.startswith("The link to 127.0.0.1 is lost.")
+    assert "are kept. It is tried again until it answers." in window.banner.text
+    assert run.trace.total >= before
+    again = wait_measured(qtbot, window)
+    assert again.ticket != run.ticket
