@@ -15,6 +15,7 @@ from gpuexplorer.cli import (
     device_options,
     engines_options,
     history_options,
+    jobs_options,
     run_options,
     study_options,
     sweep_options,
@@ -31,6 +32,10 @@ Give = Callable[[argparse.ArgumentParser], None]
 
 def _nothing(command: argparse.ArgumentParser) -> None:
     """Give a command no options."""
+
+
+def _jobs(command: argparse.ArgumentParser) -> None:
+    jobs_options.add_options(command, common.without_engine)
 
 
 def _engines(command: argparse.ArgumentParser) -> None:
@@ -114,6 +119,13 @@ TABLE: dict[str, Command] = {
         "tune",
         tune_options.add_options,
         tune_options.EXAMPLES,
+    ),
+    "jobs": Command(
+        "sweeps that run without this program (--detach): list, follow, collect, continue, end",
+        "jobs",
+        _jobs,
+        jobs_options.EXAMPLES,
+        shared=common.without_engine,
     ),
     "cluster": Command(
         "start, show and end workers on many GPUs, which 'sweep --cluster' measures on",

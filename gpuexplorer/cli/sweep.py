@@ -18,12 +18,15 @@ from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.cli.sessions import opener, python_of
 from gpuexplorer.cli.sheets import print_sheet
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.knobs import BLOCK_AXES, BY_AXIS, TRANSFERS, request_from
 from gpuexplorer.core.sweep import SweepDocument, reasons, sweep_json
 from gpuexplorer.core.units import count, plural
+from gpuexplorer.engine.detached import Work
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.results.sweep import fastest_sheet, sheet_of
+from gpuexplorer.search.collected import Collected
 from gpuexplorer.search.engines import Engines
 from gpuexplorer.search.measuring import AT_MOST_S, Measuring
 from gpuexplorer.search.space import Axis, Space
@@ -31,6 +34,7 @@ from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.manifest import Manifest
+from gpuexplorer.workloads.trust import agreed
 
 if TYPE_CHECKING:
     from gpuexplorer.cluster.connection import Cluster
@@ -65,6 +69,8 @@ def command(options: argparse.Namespace) -> int:
                 on_trouble=warn_not_kept,
             )
             _announce(space_sweep, options)
+            if options.detach:
+                return _detach(space_sweep, engines.devices, options)
             if options.dry_run:
                 _show_reasons(space_sweep.document())
                 return 0
@@ -75,8 +81,43 @@ def command(options: argparse.Namespace) -> int:
             store.close()
 
 
-def measuring_on(options: argparse.Namespace, threads: int | None) -> Engines | Cluster:
-    """Return what measures: this machine's engine, or the workers of a cluster."""
+def _detach(space_sweep: SpaceSweep, devices: DeviceList, options: argparse.Namespace) -> int:
+    """Have what waits measured without this program."""
+    from gpuexplorer.environments import detached
+
+    work = Work(
+        source=space_sweep.workload.source,
+        configs=space_sweep.sweep.coming,
+        options=space_sweep.measuring,
+        devices=devices,
+        agreed=agreed(space_sweep.workload),
+    )
+    arguments = [w for w in options.arguments if w not in ("--detach", "--resume")]
+    title = shlex.join(arguments)
+    one = detached.begin(title, work, arguments, python_of(options))
+    say(
+        f"gpuexplorer: job {one.id} is measured without this program; 'gpuexplorer jobs' lists it, "
+        f"'gpuexplorer jobs collect {one.id}' takes what it has into the history"
+    )
+    return 0
+
+
+def _collected(word: str) -> Collected:
+    from gpuexplorer.environments import detached
+
+    one = detached.find_detached(word)
+    found = detached.outcomes(one)
+    if not found:
+        raise InputError(
+            f"job {one.id} has measured nothing yet", remedy=f"follow it: jobs follow {one.id}"
+        )
+    return Collected(detached.work_of(one), found)
+
+
+def measuring_on(options: argparse.Namespace, threads: int | None) -> Engines | Cluster | Collected:
+    """Return what measures: this machine's engine, the workers of a cluster, or what has."""
+    if options.collect is not None:
+        return _collected(options.collect)
     if options.cluster is None:
         return Engines(opener(options), threads)
     from gpuexplorer.cli.cluster import say_trouble
@@ -91,7 +132,9 @@ def measuring_on(options: argparse.Namespace, threads: int | None) -> Engines | 
     return cluster
 
 
-def _run(space_sweep: SpaceSweep, engines: Engines | Cluster, options: argparse.Namespace) -> int:
+def _run(
+    space_sweep: SpaceSweep, engines: Engines | Cluster | Collected, options: argparse.Namespace
+) -> int:
     try:
         with sweep_progress(space_sweep.waiting) as progress:
             space_sweep.sweep.on_step = progress
@@ -144,7 +187,9 @@ def _run(space_sweep: SpaceSweep, engines: Engines | Cluster, options: argparse.
 
 def _again(space_sweep: SpaceSweep, options: argparse.Namespace) -> list[str]:
     """Say how to continue a sweep that is in the history; of another there is nothing to say."""
-    return [] if space_sweep.group is None else [f"continue with: {_resume_line(options)}"]
+    if space_sweep.group is None or options.collect is not None:
+        return []
+    return [f"continue with: {_resume_line(options)}"]
 
 
 def _state(space_sweep: SpaceSweep) -> str:

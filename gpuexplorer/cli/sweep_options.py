@@ -19,6 +19,7 @@ EXAMPLES = """examples:
   gpuexplorer sweep matmul --variant tiled --tunable TILE=8,16,32 --block 8x8,16x16 --json tile.json
   gpuexplorer sweep reduction --precision fp32,fp16 --fill normal,zeros --samples 100 --resume
   gpuexplorer sweep mlp --variant torch --size B=1:256:*2 --switch compile=off,default
+  gpuexplorer sweep matmul --block-x 1:256 --block-y 1:16 --engine gpu --detach
 
 values: 1,2,4, or ranges a:b:*2 (doubling), a:b:+4 (adding), a:b (every one), or all mixed. What has
 one value is a setting, what has several an axis; every combination is measured, those that cannot
@@ -87,6 +88,12 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
         help="continue the latest sweep of the same: what it finished is not measured again",
     )  # fmt: skip
     common.no_history(way)
+    way.add_argument(
+        "--detach", action="store_true",
+        help="measure without this program, on the engine's machine, also when this one is "
+        "switched off; see 'gpuexplorer jobs'",
+    )  # fmt: skip
+    way.add_argument("--collect", metavar="JOB", help=argparse.SUPPRESS)
     add_cluster(way)
     files = sweep.add_argument_group("files")
     common.csv(files, "write a row for each configuration")

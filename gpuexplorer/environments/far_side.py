@@ -7,8 +7,10 @@ right. The end of its input ends it, and what it has started.
 
 from __future__ import annotations
 
+import base64
 import configparser
 import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -23,6 +25,7 @@ from typing import Any, BinaryIO
 
 CHUNK_B = 1 << 18
 TELL_EVERY_S = 0.2
+START_S = 30.0
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FULL_WORDS = re.compile(
     r"No space left on device|\(os error (28|122|27)\)|Disk quota exceeded|File too large", re.I
@@ -249,6 +252,100 @@ def delete(folder: str, home: str) -> int:
     return freed
 
 
+# ---- what goes on by itself
+
+
+def running(folder: str) -> bool:
+    """Whether a process is at work in a job's folder."""
+    try:
+        with open(os.path.join(folder, "lock"), "r+b") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+    except FileNotFoundError:
+        pass
+    return False
+
+
+def job(request: dict[str, Any]) -> None:
+    """Begin, look at, end or delete what goes on by itself in a folder."""
+    folder, action = place(request["folder"]), request["action"]
+    answers = os.path.join(folder, "answers")
+    names = sorted(os.listdir(answers)) if os.path.isdir(answers) else []
+    names = [name for name in names if name.isdigit()]
+    if action == "write":
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, request["name"]), "wb") as stream:
+            stream.write(base64.b64decode(request["data"]))
+        tell(done=True)
+    elif action == "start":
+        begin(folder, request["command"])
+    elif action == "state":
+        stopped = os.path.exists(os.path.join(folder, "stop"))
+        tell(
+            done=True, running=running(folder), answers=len(names), stopped=stopped,
+            said=read(folder, "log")[-2000:],
+        )  # fmt: skip
+    elif action == "fetch":
+        wanted = [name for name in names if name not in set(request["have"])][: request["most"]]
+        files = {}
+        for name in wanted:
+            with open(os.path.join(answers, name), "rb") as stream:
+                files[name] = base64.b64encode(stream.read()).decode()
+        tell(done=True, files=files)
+    elif action == "stop":
+        stop(folder)
+        tell(done=True)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+        tell(done=True)
+
+
+def begin(folder: str, command: list[str]) -> None:
+    """Start a job's process, which outlives this one."""
+    stop_file = os.path.join(folder, "stop")
+    if os.path.exists(stop_file):
+        os.unlink(stop_file)
+    with open(os.path.join(folder, "log"), "ab") as log:
+        process = subprocess.Popen(
+            [place(word) for word in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            cwd="/", start_new_session=True,
+        )  # fmt: skip
+    until = time.monotonic() + START_S
+    while read(folder, "pid") != str(process.pid) and process.poll() is None:
+        if time.monotonic() > until:
+            break
+        time.sleep(0.05)
+    if process.poll():
+        tell(error="other", what=read(folder, "log")[-300:].strip())
+        return
+    tell(done=True)
+
+
+def read(folder: str, name: str) -> str:
+    """Return the text of a job's file, nothing where there is none."""
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return ""
+
+
+def stop(folder: str) -> None:
+    """End a job's process and its engine."""
+    if not os.path.isdir(folder):
+        return
+    with open(os.path.join(folder, "stop"), "wb"):
+        pass
+    if not running(folder):
+        return
+    os.killpg(int(read(folder, "pid")), signal.SIGTERM)
+    until = time.monotonic() + START_S
+    while running(folder) and time.monotonic() < until:
+        time.sleep(0.05)
+
+
 def main() -> None:
     """Do what the request says."""
     incoming = sys.stdin.buffer
@@ -260,8 +357,10 @@ def main() -> None:
             make(request)
         elif request["action"] == "remove":
             remove(request)
-        else:
+        elif request["action"] == "look":
             look(request)
+        else:
+            job(request)
     except OSError as error:
         full = error.errno in FULL
         what = f"{error.filename or request.get('folder', '')}: {error.strerror or error}"

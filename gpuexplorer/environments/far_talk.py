@@ -16,6 +16,7 @@ import msgspec
 
 from gpuexplorer.core.bootstrap import PACKAGE
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
+from gpuexplorer.core.frozen import module_command
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine import link
 from gpuexplorer.engine.machine import Machine
@@ -43,7 +44,7 @@ def ask(
 
 
 def request(
-    machine: Machine,
+    machine: Machine | None,
     python: str,
     wanted: Answer,
     cancel: threading.Event | None = None,
@@ -51,25 +52,30 @@ def request(
 ) -> Answer:
     """Have ``far_side`` do something in a Python there; return its last answer.
 
-    ``on_answer`` is told those before it. Raises as ``Talk`` does, and WorkFailed for what went
-    wrong there.
+    ``machine`` None is this one, in this program's own Python. ``on_answer`` is told the answers
+    before it. Raises as ``Talk`` does, and WorkFailed for what went wrong there.
     """
-    words = [python, "-I", "-c", _READ_SCRIPT]
+    where = machine.host if machine is not None else "this machine"
+    words, script = [python, "-I", "-c", _READ_SCRIPT], b""
+    if machine is None:
+        words = module_command("gpuexplorer.environments.far_side")
+    else:
+        text = SCRIPT.read_bytes()
+        script = b"%d\n" % len(text) + text
     with Talk(machine, words, cancel, bulk=wanted["action"] == "put") as talk:
-        script = SCRIPT.read_bytes()
-        talk.send(b"%d\n" % len(script) + script + msgspec.json.encode(wanted) + b"\n")
+        talk.send(script + msgspec.json.encode(wanted) + b"\n")
         for line in talk.lines():
             try:
                 answer = msgspec.json.decode(line, type=dict[str, Any])
             except msgspec.DecodeError:
                 continue  # what a login shell printed
             if "error" in answer:
-                raise _error(machine, answer)
+                raise _error(where, answer)
             if answer.get("done"):
                 return answer
             on_answer(answer, talk)
     raise WorkFailed(
-        f"the set-up on {machine.host} ended without an answer: {talk.last}",
+        f"what was asked of {where} ended without an answer: {talk.last}",
         remedy="start again; what is there is kept",
         detail="\n".join(talk.said),
     )
@@ -83,7 +89,7 @@ class Talk:
 
     def __init__(
         self,
-        machine: Machine,
+        machine: Machine | None,
         words: Sequence[str],
         cancel: threading.Event | None = None,
         *,
@@ -97,7 +103,7 @@ class Talk:
         self._printed: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._outgoing: queue.Queue[bytes | None] = queue.Queue(maxsize=8)
         self._process = subprocess.Popen(
-            machine.command(words, bulk=bulk),
+            list(words) if machine is None else machine.command(words, bulk=bulk),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=own_environment(), creationflags=NO_WINDOW,
             process_group=0 if os.name == "posix" else None,
@@ -162,18 +168,18 @@ class Talk:
             yield line
         self.status = self._process.wait()
         self._listener.join(GRACE_S)
-        if link.is_of_link(self.status):
-            raise self._link_failed()
+        if self._machine is not None and link.is_of_link(self.status):
+            raise self._link_failed(self._machine)
 
-    def _link_failed(self) -> ExplorerError:
+    def _link_failed(self, machine: Machine) -> ExplorerError:
         detail = "\n".join(self.said)
         if self._answered:
             return WorkFailed(
-                f"the link to {self._machine.host} is lost",
+                f"the link to {machine.host} is lost",
                 remedy="start again; what is there is kept",
                 detail=detail,
             )
-        what, remedy = link.not_reached(self._machine, self.said)
+        what, remedy = link.not_reached(machine, self.said)
         return CannotRunHere(what, remedy=remedy, detail=detail)
 
     def _read(self) -> None:
@@ -201,9 +207,8 @@ class Talk:
             stream.close()
 
 
-def _error(machine: Machine, answer: Answer) -> ExplorerError:
+def _error(host: str, answer: Answer) -> ExplorerError:
     """Return what went wrong there as an error."""
-    host = machine.host
     if answer["error"] == "full":
         missing_B, path = answer.get("missing_B") or 0, answer.get("path", "")
         missing = quantity(missing_B, "B")
@@ -222,5 +227,5 @@ def _error(machine: Machine, answer: Answer) -> ExplorerError:
             detail=text,
         )
     return WorkFailed(
-        f"the set-up on {host} failed: {answer.get('what', '')}", remedy="start it again"
+        f"what was asked of {host} failed: {answer.get('what', '')}", remedy="try it again"
     )

@@ -273,6 +273,11 @@ class Sweep:
         self._done += 1
         self._tell(index)
 
+    @property
+    def coming(self) -> list[RunConfig]:
+        """What is still to be measured, in order."""
+        return [self._config(index) for index in self._order if self.cells[index].waiting]
+
     def _config(self, index: int) -> RunConfig:
         config = self.cells[index].point.config
         assert config is not None  # only what waits is in the order

@@ -130,4 +130,14 @@ def agreed(workload: Workload) -> bool:
     """Return whether a workload may run: it is no model's file, or one the user agreed to."""
     if not any(is_own(variant.model) for variant in workload.manifest.variants.values()):
         return True
-    return is_trusted(text_sha256(workload.source.files.get(MODEL_FILE, "")))
+    return is_trusted(_model_sha256(workload))
+
+
+def agree_here(workload: Workload) -> None:
+    """Let this process run a workload that the user agreed to elsewhere."""
+    with _lock:
+        _agreed.add(_model_sha256(workload))
+
+
+def _model_sha256(workload: Workload) -> str:
+    return text_sha256(workload.source.files.get(MODEL_FILE, ""))

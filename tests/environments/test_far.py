@@ -32,9 +32,10 @@ from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineR
 from gpuexplorer.engine.interpreters import Interpreters
 from gpuexplorer.engine.machine import SILENCE_S, Machine
 from gpuexplorer.engine.session import EngineSession, RunProgress
-from gpuexplorer.environments import far
+from gpuexplorer.environments import detached, far
 from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.progress import Cancelled, SetUpProgress
+from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -413,3 +414,42 @@ def test_samples_are_kept_when_the_link_is_lost(box: Box) -> None:
         assert kept is not None
         assert kept.samples_s
         assert session.measure(config, VECTORS, RunOptions(seconds=0.1)).samples
+
+
+# ---- searches that go on by themselves
+
+
+@pytest.mark.parametrize("engine", ["gpu", "built-in"])
+def test_a_detached_sweep_goes_on_is_interrupted_continues_and_is_collected(
+    box: Box, engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "sweep", "vector_add", "--variant", "numpy", "--size", "1024:16384:*2", "--device",
+        "numpy:cpu", "--seconds", "0.4", "--samples", "1000000", "--engine", engine,
+    ]  # fmt: skip
+    assert main([*words, "--detach"]) == 0
+    (one,) = detached.list_detached()
+    assert one.where == ("127.0.0.1" if engine == "gpu" else "here")
+    until(lambda: detached.state_of(one).done >= 1)
+
+    detached.end(one)
+    state = detached.state_of(one)
+    assert state.stopped
+    assert not state.running
+    assert main(["jobs", "collect", one.id]) == 0
+    with Store.open_to_read() as store:
+        before = {run.id for run in store.find(Query())}
+    assert len(before) == state.done
+
+    assert main(["jobs", "continue", one.id]) == 0
+    assert main(["jobs", "follow", one.id[:5]]) == 0
+    assert f"job {one.id} is done" in capsys.readouterr().err
+    assert main(["jobs", "collect", one.id]) == 0
+    with Store.open_to_read() as store:
+        after = {run.id for run in store.find(Query())}
+    assert len(after) == 5, "each configuration once"
+    assert before <= after
+    assert not detached.list_detached()
+    assert not one.folder.exists()
+    assert not list((box.sshd.home / ".local/share/gpuexplorer/jobs").glob("*"))
+    assert main(["jobs"]) == 0

@@ -1,0 +1,123 @@
+"""``gpuexplorer jobs``: sweeps that run without this program, here and on other machines."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import msgspec
+
+from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.messages import output_console, say
+from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
+from gpuexplorer.cli.sheets import plain_table
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.units import count
+from gpuexplorer.environments import detached
+from gpuexplorer.environments.detached import Detached, DetachedState
+
+SCHEMA = "gpuexplorer/job-list/1"
+LOOK_S = 1.0
+
+
+def command(options: argparse.Namespace) -> int:
+    """List detached jobs, or do what was asked with one."""
+    check_targets(json_path(options.json))
+    actions = {"follow": _follow, "collect": _collect, "continue": _continue, "end": _end}
+    return actions.get(options.action, _list)(options)
+
+
+def _list(options: argparse.Namespace) -> int:
+    found = [(one, _look(one)) for one in detached.list_detached()]
+    if options.json is not None:
+        jobs = [
+            {
+                **msgspec.to_builtins(one),
+                "state": state if isinstance(state, str) else msgspec.to_builtins(state),
+            }
+            for one, state in found
+        ]
+        write_document(options.json, pretty_json({"schema": SCHEMA, "jobs": jobs}))
+    if options.json == "-":
+        return 0
+    if not found:
+        say("gpuexplorer: no detached job; 'gpuexplorer sweep ... --detach' begins one")
+        return 0
+    table = plain_table("job", "where", "done", "state", "what", figures=("done",))
+    for one, state in found:
+        done = "?" if isinstance(state, str) else f"{count(state.done)} of {count(one.total)}"
+        table.add_row(one.id, one.where, done, _words(one, state), one.title)
+    output_console().print(table)
+    return 0
+
+
+def _look(one: Detached) -> DetachedState | str:
+    """Return how far a job is, or why that is not known."""
+    try:
+        return detached.state_of(one)
+    except ExplorerError as error:
+        return str(error)
+
+
+def _words(one: Detached, state: DetachedState | str) -> str:
+    if isinstance(state, str):
+        return state
+    if state.running:
+        return "measuring"
+    if state.done >= one.total:
+        return "done: collect it"
+    return "ended: collect or continue it" if state.stopped else "interrupted: continue it"
+
+
+def _follow(options: argparse.Namespace) -> int:
+    """Say how far a job is until it has ended."""
+    one, before = detached.find_detached(options.job), -1
+    try:
+        while True:
+            state = detached.state_of(one)
+            if state.done != before or not state.running:
+                say(f"gpuexplorer: {count(state.done)} of {count(one.total)} configurations done")
+            before = state.done
+            if not state.running:
+                say(f"gpuexplorer: job {one.id} is {_words(one, state)}")
+                return 0
+            time.sleep(LOOK_S)
+    except KeyboardInterrupt:
+        say("gpuexplorer: the job is measured all the same; 'gpuexplorer jobs' lists it")
+        return EXIT_INTERRUPTED
+
+
+def _collect(options: argparse.Namespace) -> int:
+    """Take what a job has measured into the history, and show it as its command would."""
+    from gpuexplorer.cli import main
+
+    one = detached.find_detached(options.job)
+    code = main([*one.arguments, "--resume", "--collect", one.id])
+    state = detached.state_of(one)
+    if not state.running and state.done >= one.total:
+        detached.forget(one)
+        say(f"gpuexplorer: job {one.id} was collected whole and is deleted")
+    return code
+
+
+def _continue(options: argparse.Namespace) -> int:
+    """Have a job measure what it lacks, as after a reboot."""
+    one = detached.find_detached(options.job)
+    state = detached.state_of(one)
+    if state.running:
+        raise InputError(f"job {one.id} is measuring", remedy="follow it with 'jobs follow'")
+    detached.start(one)
+    say(f"gpuexplorer: job {one.id} continues")
+    return 0
+
+
+def _end(options: argparse.Namespace) -> int:
+    """End a job; with ``--delete`` nothing of it is left."""
+    one = detached.find_detached(options.job)
+    if options.delete:
+        detached.forget(one)
+        say(f"gpuexplorer: job {one.id} is deleted")
+    else:
+        detached.end(one)
+        say(f"gpuexplorer: job {one.id} has ended; 'jobs collect {one.id}' takes what it has")
+    return 0

@@ -1,0 +1,215 @@
+"""Detached searches: where they are, how far each is, and what it has measured by now.
+
+Here and on another machine they are looked after by the same program, ``far_side``. What this
+machine knows of each stands below ``jobs`` in the data folder, until it has been collected.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import shutil
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gpuexplorer.calibration.store import data_folder
+from gpuexplorer.core import frozen
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.engine import detached
+from gpuexplorer.engine.detached import Outcome, Work, encode, read_outcome, read_work
+from gpuexplorer.engine.interpreters import BUILT_IN, find_interpreter
+from gpuexplorer.engine.machine import HOME, NICE, Machine
+from gpuexplorer.engine.program import far_bootstrap
+from gpuexplorer.environments.far_talk import request
+from gpuexplorer.exchange.files import atomic_file, read_file
+
+SCHEMA = "gpuexplorer/detached/1"
+ABOUT = "about.json"
+MOST_B = 1 << 20
+AT_ONCE = 200
+"""Answers that are fetched with one request."""
+
+
+class Detached(msgspec.Struct, frozen=True, kw_only=True):
+    """What this machine knows of a detached search."""
+
+    schema: str = SCHEMA
+    id: str
+    title: str
+    """What it measures, in a few words."""
+    arguments: list[str]
+    """The command that began it, without ``--detach``."""
+    engine: str
+    """The word for its engine."""
+    address: str = ""
+    """The other machine, with the Python there; empty: this one."""
+    python: str = ""
+    """The Python here; empty: this program's own."""
+    total: int
+    created_utc: str
+
+    @property
+    def machine(self) -> Machine | None:
+        """The other machine that it is on."""
+        return Machine.read(self.address) if self.address else None
+
+    @property
+    def where(self) -> str:
+        """Where it runs, in a word."""
+        machine = self.machine
+        return machine.host if machine is not None else "here"
+
+    @property
+    def folder(self) -> Path:
+        """Its folder on this machine."""
+        return folder_here() / self.id
+
+    @property
+    def _place(self) -> str:
+        """Its folder where it runs."""
+        return f"{HOME}/jobs/{self.id}" if self.address else str(self.folder)
+
+
+class DetachedState(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a detached search is."""
+
+    running: bool
+    done: int
+    """Configurations that were measured or cannot be."""
+    stopped: bool
+    """Whether it was told to end."""
+    said: str = ""
+    """The last lines that it printed."""
+
+
+def folder_here() -> Path:
+    """Return where this machine keeps what it knows of them."""
+    return data_folder() / "jobs"
+
+
+def list_detached() -> list[Detached]:
+    """Return every detached search that was not collected, the oldest first."""
+    found = []
+    for path in sorted(folder_here().glob(f"*/{ABOUT}")):
+        try:
+            about = msgspec.json.decode(read_file(path, MOST_B), type=Detached)
+        except msgspec.DecodeError:
+            continue  # of another version
+        found.append(about)
+    return sorted(found, key=lambda one: one.created_utc)
+
+
+def find_detached(word: str) -> Detached:
+    """Return the search whose id begins so; InputError where there is none, or several."""
+    found = [one for one in list_detached() if one.id.startswith(word)]
+    if len(found) != 1 or not word:
+        raise InputError(
+            f"no detached job is called '{word}'"
+            if not found
+            else f"several detached jobs begin with '{word}'",
+            remedy="see 'gpuexplorer jobs'",
+        )
+    return found[0]
+
+
+def begin(title: str, work: Work, arguments: list[str], engine: str | None) -> Detached:
+    """Begin a search that goes on by itself; raises as ``far_talk.request`` does."""
+    chosen = find_interpreter(engine)
+    machine = chosen.machine if chosen is not None else None
+    if machine is None and sys.platform == "win32":
+        raise InputError(
+            "nothing is measured without this program on Windows yet", remedy="leave --detach out"
+        )
+    about = Detached(
+        id=secrets.token_hex(4),
+        title=title,
+        arguments=arguments,
+        engine=engine or BUILT_IN,
+        address=str(machine) if machine is not None else "",
+        python="" if chosen is None or chosen.is_own or machine is not None else str(chosen.path),
+        total=len(work.configs),
+        created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    about.folder.mkdir(parents=True)
+    data = encode(work)
+    with atomic_file(about.folder / detached.WORK) as stream:
+        stream.write(data)
+    try:
+        if machine is not None:
+            _ask(about, {"action": "write", "name": detached.WORK, "data": _text(data)})
+        start(about)
+    except BaseException:
+        shutil.rmtree(about.folder, ignore_errors=True)
+        raise
+    with atomic_file(about.folder / ABOUT) as stream:
+        stream.write(msgspec.json.format(msgspec.json.encode(about), indent=2) + b"\n")
+    return about
+
+
+def start(about: Detached) -> None:
+    """Have it go on, as after it was ended or its machine was started anew."""
+    machine = about.machine
+    if machine is None:
+        command = frozen.module_command(detached.MODULE, about._place, python=about.python)
+    else:
+        command = [machine.python, far_bootstrap(), detached.MODULE, about._place]
+        command += ["--nice", str(NICE)]
+    _ask(about, {"action": "start", "command": command})
+
+
+def state_of(about: Detached, cancel: threading.Event | None = None) -> DetachedState:
+    """Return how far it is; raises where its machine cannot be reached."""
+    told = _ask(about, {"action": "state"}, cancel)
+    return DetachedState(
+        running=told["running"], done=told["answers"], stopped=told["stopped"], said=told["said"]
+    )
+
+
+def end(about: Detached) -> None:
+    """End it now; what it has measured stays."""
+    _ask(about, {"action": "stop"})
+
+
+def work_of(about: Detached) -> Work:
+    """Return what it measures."""
+    return read_work((about.folder / detached.WORK).read_bytes())
+
+
+def outcomes(about: Detached) -> list[Outcome]:
+    """Return what it has measured by now, brought here."""
+    answers = about.folder / detached.ANSWERS
+    answers.mkdir(exist_ok=True)
+    if about.address:
+        more = True
+        while more:
+            have = sorted(path.name for path in answers.iterdir())
+            told = _ask(about, {"action": "fetch", "have": have, "most": AT_ONCE})
+            for name, data in told["files"].items():
+                with atomic_file(answers / Path(name).name) as stream:
+                    stream.write(base64.b64decode(data))
+            more = bool(told["files"])
+    return [read_outcome(path.read_bytes()) for path in sorted(answers.iterdir())]
+
+
+def forget(about: Detached) -> None:
+    """Delete it, here and where it runs."""
+    _ask(about, {"action": "stop"})
+    _ask(about, {"action": "forget"})
+    shutil.rmtree(about.folder, ignore_errors=True)
+
+
+def _ask(
+    about: Detached, wanted: dict[str, Any], cancel: threading.Event | None = None
+) -> dict[str, Any]:
+    machine = about.machine
+    python = machine.python if machine is not None else sys.executable
+    return request(machine, python, {**wanted, "folder": about._place}, cancel)
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
