@@ -53,6 +53,11 @@ class Agenda:
         self.waiting = len(configs)
         """How many are given to nobody."""
 
+    @property
+    def devices(self) -> set[str]:
+        """On what devices something waits to be measured."""
+        return {self._device_of[key] for key in self._waiting}
+
     def take(self, lane: Lane) -> int | None:
         """Return what a worker does next; None when there is nothing for it now."""
         key = self._choose(lane)

@@ -6,6 +6,7 @@ import queue
 import uuid
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from gpuexplorer.cluster.library import load_distributed
 from gpuexplorer.cluster.messages import read_described
 from gpuexplorer.cluster.place import ClusterPlace
 from gpuexplorer.cluster.references import EVERY_S, SLOWER_BY, References
-from gpuexplorer.cluster.spreading import Spreading
+from gpuexplorer.cluster.spreading import ALONE_S, Spreading
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
@@ -73,12 +74,14 @@ class Cluster(Closing):
         slower_by: float = SLOWER_BY,
         check_every_s: float = EVERY_S,
         on_trouble: Callable[[str], None] = lambda sentence: None,
+        describe_s: float = DESCRIBE_S,
         tasks: Any = None,
     ) -> None:
         """Connect, and wait until the workers that are there have said what they have.
 
-        ``slower_by`` and ``check_every_s`` are those of ``References``; ``tasks`` replaces
-        ``cluster.worker``, for simulations. Raises CannotRunHere where nothing answers.
+        ``slower_by`` and ``check_every_s`` are those of ``References``; the first workers have
+        ``describe_s``. ``tasks`` replaces ``cluster.worker``, for simulations. Raises CannotRunHere
+        where nothing answers.
         """
         self._library = load_distributed()
         if tasks is None:
@@ -86,7 +89,8 @@ class Cluster(Closing):
         self.tasks = tasks
         self.place, self._on_trouble = place, on_trouble
         self.slower_by, self.check_every_s = slower_by, check_every_s
-        self.topic = f"gpuexplorer-{uuid.uuid4().hex}"
+        self.alone_s = ALONE_S
+        """How long a search waits for a worker where none is left."""
         self._kinds: dict[Kind, str] = {}
         self._known: dict[str, Lane | None] = {}
         """By address every worker that is there; None for one that cannot be used, or not yet."""
@@ -95,15 +99,15 @@ class Cluster(Closing):
         try:
             self.client.register_plugin(self.tasks.WorkerEngine())
             self.look()
-            with self.client.as_current():
-                self._library.wait(list(self._asked.values()), timeout=DESCRIBE_S)
+            with self.client.as_current(), suppress(TimeoutError):
+                self._library.wait(list(self._asked.values()), timeout=describe_s)
             self.devices = self._first_devices()
-        except TimeoutError:
+        except (ImportError, AttributeError) as error:
             self.close()
             raise CannotRunHere(
-                f"no worker said within {DESCRIBE_S:.0f} s what it can measure on",
-                remedy="see that each worker has the resource GPU=1, as those of 'gpuexplorer "
-                "cluster up' have",
+                f"the workers of {place.scheduler} cannot load GPU Explorer",
+                remedy=f"install {gpuexplorer.__version__} there, with the extra cluster",
+                detail=str(error),
             ) from None
         except BaseException:
             self.close()
@@ -200,6 +204,12 @@ class Cluster(Closing):
 
     def _first_devices(self) -> DeviceList:
         self.look()
+        if not self.workers and self._asked:
+            raise CannotRunHere(
+                f"no worker of {self.place.scheduler} said in time what it can measure on",
+                remedy="see that each has the resource GPU=1, as those of 'gpuexplorer cluster up' "
+                "have, and is not measuring for somebody else",
+            )
         if not self.workers:
             raise CannotRunHere(
                 f"the cluster at {self.place.scheduler} has no worker that can measure",
@@ -235,14 +245,19 @@ class Cluster(Closing):
     ) -> Generator[News | None]:
         """Measure all; see ``search.sweep.Spreads``."""
         inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        topic = f"gpuexplorer-{uuid.uuid4().hex}"  # what an earlier search asked for is not of this
         self.client.register_plugin(self.tasks.WorkerWorkload(workload.source))
-        self.client.subscribe_topic(self.topic, lambda event: inbox.put(event[1]))
+        self.client.subscribe_topic(topic, lambda event: inbox.put(event[1]))
         references = References(configs, slower_by=self.slower_by, every_s=self.check_every_s)
-        spreading = Spreading(self, configs, workload.sha256, options, inbox, references, {GPU: 1})
+        spreading = Spreading(
+            self, configs, workload.sha256, options, topic, inbox, references, {GPU: 1},
+            alone_s=self.alone_s,
+        )  # fmt: skip
         try:
             yield from spreading.news()
         finally:
             spreading.close()
+            self.client.unsubscribe_topic(topic)
 
 
 def _any(device: DeviceInfo) -> str:

@@ -16,9 +16,11 @@ SETTINGS = {
     "distributed.scheduler.allowed-failures": 1,
     # Results pass through the scheduler as events, and it keeps so many of the latest.
     "distributed.admin.low-level-log-length": 100,
-    # Its own looks at a worker, a hundred a second, would disturb what is measured there.
+    # Its own looks at a worker, hundreds a second, would disturb what is measured there.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "1s",
     # Its workers would open every GPU, each of which belongs to one engine.
     "distributed.diagnostics.nvml": False,
     # It always serves pages, which nobody needs to see.

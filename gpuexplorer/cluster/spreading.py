@@ -40,7 +40,6 @@ class HasWorkers(Protocol):
 
     client: Any
     tasks: Any
-    topic: str
 
     @property
     def workers(self) -> list[Lane]:
@@ -89,13 +88,16 @@ class Spreading:
         configs: Sequence[RunConfig],
         sha256: str,
         options: RunOptions,
+        topic: str,
         inbox: queue.SimpleQueue[Any],
         references: References,
         resource: dict[str, int],
+        *,
+        alone_s: float = ALONE_S,
     ) -> None:
-        """``inbox`` gets the answers as bytes, as soon as they come, from another thread."""
+        """``inbox`` gets what is told under ``topic`` as it comes, from another thread."""
         self._cluster, self._configs = cluster, configs
-        self._sha256, self._options = sha256, options
+        self._sha256, self._options, self._topic = sha256, options, topic
         self._inbox, self._references, self._resource = inbox, references, resource
         self._agenda = Agenda(configs)
         self._tasks: dict[int, _Task] = {}
@@ -103,6 +105,7 @@ class Spreading:
         self._deaths: dict[int, int] = {}
         self._look_due = 0.0
         self._alone_since: float | None = None
+        self._alone_s = alone_s
 
     def news(self) -> Iterator[News | None]:
         """Measure all; see ``search.sweep.Spreads``."""
@@ -159,12 +162,12 @@ class Spreading:
             config=msgspec.structs.replace(config, device=own.id),
             sha256=self._sha256,
             options=self._options,
-            topic=self._cluster.topic,
+            topic=self._topic,
         )
         future = self._cluster.client.submit(
             self._cluster.tasks.measure,
             encode(asked),
-            key=f"measure-{self._cluster.topic}-{tag}",
+            key=f"measure-{self._topic}-{tag}",
             workers=[lane.address],
             resources=self._resource,
             pure=False,
@@ -257,14 +260,14 @@ class Spreading:
         self._look_due = time.monotonic() + LOOK_S
 
     def _check_somebody_can(self, workers: Sequence[Lane]) -> None:
-        now = time.monotonic()
-        if workers:
+        now, wanted = time.monotonic(), self._agenda.devices
+        if not wanted or any(wanted & lane.devices.keys() for lane in workers):
             self._alone_since = None
         elif self._alone_since is None:
             self._alone_since = now
-        elif now - self._alone_since > ALONE_S:
+        elif now - self._alone_since > self._alone_s:
             raise EngineGone(
-                f"the cluster has had no worker for {ALONE_S:.0f} s",
+                f"the cluster has had no worker for what is left for {self._alone_s:.0f} s",
                 remedy="start workers again, then continue the sweep with --resume",
             )
 

@@ -58,11 +58,7 @@ def main() -> None:
 
 async def _serve(role: str, folder: str, address: str, workers: int) -> None:
     """Be the scheduler, or all the workers, until the process is ended."""
-    import dask
-
     library = load_distributed()
-    # A look at the process twice a second is a real worker's; 512 in one process would do no more.
-    dask.config.set({"distributed.admin.system-monitor.interval": "1h"})
     security = place_in(Path(folder), "tls://").security()
     if role == "scheduler":
         async with library.Scheduler(**SHARED, security=security, port=0) as scheduler:

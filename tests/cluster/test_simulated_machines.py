@@ -15,6 +15,8 @@ from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.library import load_distributed
 from gpuexplorer.cluster.place import ClusterPlace
 from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
@@ -116,6 +118,29 @@ def test_a_worker_that_comes_later_helps_and_one_that_breaks_is_left_out(workers
     assert cards == {"GPU-Card A-0", "GPU-Card A-1"}
     assert len(document.measured) == POINTS
     assert [sentence for sentence in said if "machine 0 cannot measure any more" in sentence]
+
+
+def test_a_search_ends_when_nobody_is_left_for_its_device_and_a_later_one_is_not_disturbed(
+    workers: Any,
+) -> None:
+    MACHINES.update({0: Machine(breaks_after=30), 1: Machine(card="Card B")})
+    with simulated(workers) as cluster:
+        cluster.alone_s = 0.5
+        sweep = SpaceSweep(space("cuda:0", "cuda:1"), MATMUL, cluster.devices, Measuring(samples=5))
+        with pytest.raises(EngineGone, match="no worker for what is left"):
+            sweep.run(cluster)
+        assert sweep.waiting == sum(cell.waiting for cell in sweep.cells) > 0
+        measured = {cell.point.values["device"] for cell in sweep.cells if cell.result is not None}
+        assert measured == {"cuda:0", "cuda:1"}
+        again = SpaceSweep(space("cuda:1"), MATMUL, cluster.devices, Measuring(samples=5))
+        assert len(again.run(cluster).measured) == POINTS
+
+
+def test_workers_without_the_resource_are_told(workers: Any) -> None:
+    MACHINES[0] = Machine()
+    workers.new_spec["options"]["resources"] = {}
+    with pytest.raises(CannotRunHere, match="see that each has the resource GPU=1"):
+        simulated(workers, describe_s=1.0)
 
 
 def test_a_worker_of_another_version_is_not_used_and_told_what_to_install(workers: Any) -> None:
