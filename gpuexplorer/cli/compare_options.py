@@ -18,6 +18,7 @@ EXAMPLES = """what takes part, a word each; the first is the reference:
   3f9a2c  or  run=3f9a2c            a stored run by its id (six digits are enough)
   baseline                          the newest starred run of the workload
   torch,engine=torch-2.11           in another Python: a name from 'gpuexplorer engines', or a path
+  naive@gpu                         the same, shorter: here on another machine
   3f9a2c,engine=torch-2.13          a stored run, measured there now
 Keys are variant, block, size, precision, device, cache, fill, seed, transfers (on, off), workload,
 kernels, engine, and by name the sizes, tunables and switches of the variant. What a word leaves

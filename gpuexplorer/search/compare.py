@@ -346,6 +346,11 @@ OTHER_PROCESS = (
     "a few per cent between two of them, so compare again before you believe so little."
 )
 """Said of a run in another engine than the reference's."""
+OTHER_DEVICE = (
+    "It was measured on another device than the reference: the two took turns, but not on one "
+    "device, so what slows one of them for a while tells nothing of the other."
+)
+"""Said of a run whose engine has other hardware than the reference's, as on another machine."""
 
 
 def warnings_of(contestant: ContestantConfig, run: RunResult, reference: RunResult) -> list[str]:
@@ -369,7 +374,8 @@ def warnings_of(contestant: ContestantConfig, run: RunResult, reference: RunResu
         others = listed(f"another {one}" for one in other)
         made.append(f"It does not do the same work: {others}.")
     if run.environment.engine != reference.environment.engine:
-        made.append(OTHER_PROCESS)
+        same = run.device.hardware_id == reference.device.hardware_id
+        made.append(OTHER_PROCESS if same else OTHER_DEVICE)
     made += [_said("Beside the reference", words) for words in differences(reference, run)]
     return made
 

@@ -4,7 +4,7 @@ A word is one of
 
 - ``baseline``: the newest starred run of the workload;
 - a stored run by its id, of which six digits are enough, or ``run=ID``, and ``,engine=NAME`` where
-  another Python is to measure it now;
+  another Python is to measure it now; ``naive@NAME`` is short for that;
 - a configuration: ``VARIANT``, ``VARIANT:BLOCK`` or ``BLOCK``, then ``KEY=VALUE``, with commas in
   between. Keys are ``variant``, ``block``, ``size``, ``precision``, ``device``, ``cache``,
   ``fill``, ``seed``, ``transfers`` (on or off), ``workload``, ``kernels`` (a folder whose sources
@@ -151,7 +151,14 @@ def read_words(
 
 
 def split_engine(word: str) -> tuple[str, str | None]:
-    """Return a word without its ``engine=NAME``, and that name; InputError for two of them."""
+    """Return a word without its ``engine=NAME``, and that name; InputError for two of them.
+
+    ``naive@gpu`` is ``naive,engine=gpu``.
+    """
+    first, _, others = word.partition(",")
+    if "@" in first and "=" not in first:
+        first, _, name = first.rpartition("@")
+        word = ",".join(part for part in (first, f"engine={name}", others) if part)
     parts = word.split(",")
     named = [p.partition("=")[2].strip() for p in parts if p.partition("=")[0].strip() == "engine"]
     if not named:

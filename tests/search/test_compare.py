@@ -17,6 +17,7 @@ from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.compare import (
+    OTHER_DEVICE,
     OTHER_PROCESS,
     Comparing,
     ContestantConfig,
@@ -261,6 +262,11 @@ def test_another_engines_process_is_named_as_a_reason_for_small_differences() ->
         ContestantConfig("b", b.config, MATMUL, b),
     ]
     assert OTHER_PROCESS in compare_stored(contestants, [a, b]).others[0].warnings
+    elsewhere = msgspec.structs.replace(b.device, hardware_id="another card")
+    far = msgspec.structs.replace(b, device=elsewhere)
+    said = compare_stored(contestants, [a, far]).others[0].warnings
+    assert OTHER_DEVICE in said
+    assert OTHER_PROCESS not in said
     assert not compare_stored([contestants[1], contestants[1]], [b, b]).others[0].warnings
 
 

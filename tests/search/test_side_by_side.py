@@ -165,6 +165,10 @@ STORED = {"abcdef": of_engine("old"), "012345": of_engine(None), "ffffff": of_en
 def test_a_word_names_its_engine() -> None:
     wanted = read("naive:16x16,engine=old", "naive", "engine=new", "engine=new,tiled,TILE=16")
     assert [one.engine for one in wanted] == ["old", None, "new", "new"]
+    short = read("naive:16x16@old", "naive", "@new", "tiled@new,TILE=16")
+    assert [(one.engine, one.request) for one in short] == [
+        (one.engine, one.request) for one in wanted
+    ]
     assert [one.request.variant for one in wanted] == ["naive", "naive", "naive", "tiled"]
     assert wanted[0].request.block == (16, 16)
     assert split_engine("naive") == ("naive", None)
