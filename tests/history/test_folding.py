@@ -80,13 +80,14 @@ def test_its_runs_stand_below_it_when_it_is_unfolded(store: Store) -> None:
 
 
 @pytest.mark.parametrize("text", ["matmul", "16x1", "sweep"])
-@pytest.mark.parametrize("many", [3, 20_000])
+@pytest.mark.parametrize(("many", "few"), [(3, 1000), (200_000, 1000), (200_000, 2)])
 def test_a_search_counts_the_runs_that_it_finds(
-    store: Store, text: str, many: int, monkeypatch: pytest.MonkeyPatch
+    store: Store, text: str, many: int, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gpuexplorer.history.sql import search
 
     monkeypatch.setattr(search, "MANY", many)
+    monkeypatch.setattr(search, "FEW", few)
     group = filled(store)
     query = Query(text=text)
     found = store.timeline(query, [0], MANY, unfolded=[group])

@@ -55,7 +55,7 @@ def timeline(
             connection, query, wanted, size, sort="time", descending=descending, total=total
         )
         return Timeline(found, number, number, [])
-    listing = _listing(connection, query, known, descending)
+    listing = _listing(connection, query, descending)
     pages = {
         page: _with_groups(connection, listing, listing.page(page, size), known) for page in wanted
     }
@@ -135,22 +135,18 @@ class _TextListing(_Listing):
     """The rows of a list for a text, whose words are looked through once."""
 
     def __init__(
-        self, connection: Connection, held: ColumnElement[bool], hits: Sequence[Any],
-        known: Known, descending: bool,
+        self, connection: Connection, held: ColumnElement[bool], numbers: Sequence[int],
+        descending: bool,
     ) -> None:  # fmt: skip
         self._connection, self.held, self.descending = connection, held, descending
-        self.runs = len(hits)
+        self.runs = len(numbers)
+        groups_by_run = _grouped(connection, numbers)
         self.leads = {}
-        for seq, group in sorted((hit.seq, hit.group_id) for hit in hits if hit.group_id in known):
-            self.leads[group] = seq
+        for number in sorted(groups_by_run.keys() & set(numbers)):
+            self.leads[groups_by_run[number]] = number
         leading = set(self.leads.values())
-        self._numbers = [
-            hit.seq
-            for hit in sorted(hits, key=search.moment, reverse=descending)
-            if hit.group_id not in known or hit.seq in leading
-        ]
-
-        self._hidden = len(hits) - len(self._numbers)
+        self._numbers = [n for n in numbers if n not in groups_by_run or n in leading]
+        self._hidden = len(numbers) - len(self._numbers)
 
     def page(self, page: int, size: int) -> list[int]:
         return self._numbers[page * size : (page + 1) * size]
@@ -159,16 +155,27 @@ class _TextListing(_Listing):
         return self._numbers.index(number)
 
 
-def _listing(connection: Connection, query: Query, known: Known, descending: bool) -> _Listing:
+def _listing(connection: Connection, query: Query, descending: bool) -> _Listing:
     """Return the rows; those for a text are looked through here unless they are too many."""
     if not query.text:
         return _Listing(connection, query, descending)
     held = search.condition(connection, query)
-    look = select(runs.c.time_s, runs.c.seq, runs.c.group_id).where(held)
-    hits = connection.execute(look.limit(search.MANY + 1)).all()
-    if len(hits) > search.MANY:
+    numbers = search.in_time(connection, held, descending)
+    if numbers is None:
         return _Listing(connection, query, descending)
-    return _TextListing(connection, held, hits, known, descending)
+    return _TextListing(connection, held, numbers, descending)
+
+
+def _grouped(connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
+    """Return the groups of the runs that are folded, at least of those among ``numbers``.
+
+    The index of groups tells it of all runs sooner than their rows tell it of many.
+    """
+    group, folded = runs.c.group_id, select(groups.c.id).where(groups.c.kind.in_(FOLDED))
+    found = select(runs.c.seq, group).where(group.in_(folded))
+    if len(numbers) <= search.FEW:
+        found = found.where(runs.c.seq.in_(numbers))
+    return {row.seq: row.group_id for row in connection.execute(found)}
 
 
 def _unfolded(connection: Connection, listing: _Listing, group: str) -> tuple[int, list[Row]]:

@@ -19,7 +19,7 @@ from gpuexplorer.history.unreadable import row_of
 
 FEW = 1000
 """Runs that are sooner put in order than looked for in that order."""
-MANY = 20_000
+MANY = 200_000
 """Runs with a text whose numbers are sooner kept than looked for once more."""
 _ORDER: dict[str, tuple[ColumnElement[Any], ...]] = {
     "time": (runs.c.time_s,),
@@ -78,10 +78,8 @@ def pages(
     The words of all runs are looked through once, where ``find`` and ``count`` do so each.
     """
     if query.text and sort == "time":
-        look = select(runs.c.time_s, runs.c.seq).where(condition(connection, query))
-        hits = connection.execute(look.limit(MANY + 1)).all()
-        if len(hits) <= MANY:
-            numbers = [seq for *_, seq in sorted(map(moment, hits), reverse=descending)]
+        numbers = in_time(connection, condition(connection, query), descending)
+        if numbers is not None:
             found = {p: numbered(connection, numbers[p * size : (p + 1) * size]) for p in wanted}
             return found, len(numbers) if total else None
     found = {
@@ -97,9 +95,27 @@ def pages(
     return found, len(first or ()) if holds_all else count(connection, query)
 
 
-def moment(hit: Any) -> tuple[bool, float, int]:
+def in_time(
+    connection: Connection, wanted: ColumnElement[bool], descending: bool
+) -> list[int] | None:
+    """Return the numbers of the runs that a condition holds for, in order of time.
+
+    None where there are more than ``MANY``. Only the index of words is read.
+    """
+    look = select(runs.c.time_s, runs.c.seq).where(wanted).limit(MANY + 1)
+    hits = [(time_s, number) for time_s, number in connection.execute(look)]
+    if len(hits) > MANY:
+        return None
+    try:
+        hits.sort(reverse=descending)
+    except TypeError:  # times that cannot be read
+        hits.sort(key=_moment, reverse=descending)
+    return [number for _, number in hits]
+
+
+def _moment(hit: tuple[Any, int]) -> tuple[bool, float, int]:
     """Return what a run is sorted by, its time; one that cannot be read comes last, as in SQL."""
-    time_s, number, *_ = hit
+    time_s, number = hit
     known = isinstance(time_s, int | float)
     return not known, time_s if known else 0.0, number
 
