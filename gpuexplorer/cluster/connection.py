@@ -215,14 +215,32 @@ class Cluster(Closing):
                 f"the cluster at {self.place.scheduler} has no worker that can measure",
                 remedy="wait until its workers have started, or look at what they say",
             )
-        counts = Counter(name for lane in self.workers for name in lane.devices)
+        self._number_kinds()
         first = {name: device for lane in self.workers for name, device in lane.devices.items()}
         return DeviceList(
             devices=tuple(
-                msgspec.structs.replace(first[name], id=name, hardware_id=_any(first[name]))
-                for name in sorted(counts, key=lambda name: (-counts[name], name))
+                msgspec.structs.replace(device, id=name, hardware_id=_any(device))
+                for name, device in sorted(first.items())
             )
         )
+
+    def _number_kinds(self) -> None:
+        """Call the kind that most workers have the first of its backend, whoever came first."""
+        counts = Counter(name for lane in self.workers for name in lane.devices)
+        first = {name: device for lane in self.workers for name, device in lane.devices.items()}
+        given: dict[str, list[str]] = {}
+        for name in sorted(counts, key=lambda name: (-counts[name], first[name].name, name)):
+            given.setdefault(first[name].backend, []).append(name)
+        numbered = {
+            name: f"{backend}:{number}"
+            for backend, names in given.items()
+            for number, name in enumerate(names)
+        }
+        self._kinds = {
+            kind: numbered[name] for kind, name in self._kinds.items() if name in numbered
+        }
+        for lane in self.workers:
+            lane.devices = {numbered[name]: device for name, device in lane.devices.items()}
 
     def words(self) -> list[str]:
         """Return who measures on what, a sentence for each kind of hardware."""

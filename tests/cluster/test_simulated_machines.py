@@ -88,7 +88,7 @@ def test_a_worker_that_is_slow_from_the_start_measures_nothing_that_counts(worke
 def test_other_hardware_is_not_used_unless_asked_for_and_each_run_says_what_measured_it(
     workers: Any,
 ) -> None:
-    MACHINES.update({0: Machine(), 1: Machine(card="Card B"), 2: Machine()})
+    MACHINES.update({0: Machine(card="Card B"), 1: Machine(), 2: Machine()})
     with simulated(workers) as cluster:
         assert [one.name for one in cluster.devices] == ["Card A", "Card B"]
         assert cluster.words() == [
