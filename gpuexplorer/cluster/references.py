@@ -84,6 +84,13 @@ class References:
         """Note that a worker has measured something."""
         self.pace(lane).unproven.append(index)
 
+    def prove(self, lane: Lane) -> bool:
+        """Have a worker's reference measured now if anything of its is unproven."""
+        pace = self.pace(lane)
+        if pace.unproven and not pace.slow:
+            pace.due = 0.0
+        return self.due(lane) is not None
+
     def failed(self, config: RunConfig) -> None:
         """Note that a configuration is of no use as the reference; the next takes its place."""
         candidates = self._candidates.get(config.device, [])

@@ -111,7 +111,7 @@ class Spreading:
         """Measure all; see ``search.sweep.Spreads``."""
         for lane in self._cluster.workers:
             lane.going.clear()
-        while self._agenda.waiting or self._points_going:
+        while self._agenda.waiting or self._tasks:
             if time.monotonic() >= self._look_due:
                 yield from self._look()
             try:
@@ -130,10 +130,6 @@ class Spreading:
         if tasks:
             self._cluster.client.cancel([task.future for task in tasks])
 
-    @property
-    def _points_going(self) -> bool:
-        return any(task.index is not None for task in self._tasks.values())
-
     # ---- out
 
     def _feed(self, lane: Lane) -> Iterator[News]:
@@ -149,10 +145,17 @@ class Spreading:
         while len(lane.going) < room:
             index = self._agenda.take(lane)
             if index is None:
+                if not self._agenda.waiting and not lane.going:
+                    yield from self._prove(lane)
                 return
             self._submit(lane, index, self._configs[index])
             if lane.going[0] == index:
                 yield News(index)
+
+    def _prove(self, lane: Lane) -> Iterator[News]:
+        """Have a worker that has nothing left show that it was good to the end."""
+        if self._references.prove(lane):
+            yield from self._feed(lane)
 
     def _submit(self, lane: Lane, index: int | None, config: RunConfig) -> None:
         self._tag += 1
@@ -194,6 +197,11 @@ class Spreading:
             yield from self._referenced(task, answer)
         else:
             lane.going.remove(task.index)
+            if self._references.pace(lane).slow:
+                self._agenda.give_back(task.index)
+                for other in self._cluster.workers:
+                    yield from self._feed(other)
+                return
             result = None if answer.result is None else _named(answer.result, task.config)
             if result is not None:
                 self._references.measured(lane, task.index)

@@ -117,8 +117,8 @@ def _measured(
             done.add(news.index)
     wall_s = time.perf_counter() - began
     assert len(done) == len(configs)
-    # Each worker has measured its reference as well.
-    slept_s = sum(map(sleeping_tasks.duration_s, [*configs, *[configs[0]] * workers])) / faster
+    references = [configs[0]] * 2 * workers  # each worker's, at the start and at the end
+    slept_s = sum(map(sleeping_tasks.duration_s, [*configs, *references])) / faster
     found = {
         "workers": workers,
         "points": len(configs),

@@ -74,6 +74,16 @@ def test_what_a_throttled_worker_measured_is_dropped_and_measured_again_by_anoth
     store.close()
 
 
+def test_what_a_worker_measured_last_is_proven_before_the_sweep_ends(workers: Any) -> None:
+    MACHINES.update({0: Machine(), 1: Machine(slower=lambda done: 1.0 if done < 30 else 1.4)})
+    with simulated(workers) as cluster:  # the next look would come in three minutes
+        sweep = SpaceSweep(space(), MATMUL, cluster.devices, Measuring(samples=5))
+        document = sweep.run(cluster)
+    assert MACHINES[1].done > 30
+    assert len(document.measured) == POINTS
+    assert {run.timing.median_s for run in document.measured} == {LAUNCH_S}
+
+
 def test_a_worker_that_is_slow_from_the_start_measures_nothing_that_counts(workers: Any) -> None:
     MACHINES.update({0: Machine(), 1: Machine(slower=lambda done: 1.3), 2: Machine()})
     said: list[str] = []
