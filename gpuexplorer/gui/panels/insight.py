@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from operator import is_not
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -22,7 +23,9 @@ from PySide6.QtWidgets import (
 from gpuexplorer import reproduce
 from gpuexplorer.analysis.disturbance import cores_of, disturbance
 from gpuexplorer.charts.words import checked_by, interval_words
+from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.result import TelemetrySummary
 from gpuexplorer.core.series.examine import UNCERTAIN
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import plural, quantity, span
@@ -40,6 +43,7 @@ from gpuexplorer.gui.widgets.phase_bar import PhaseBar
 from gpuexplorer.gui.widgets.scroll_room import keep_room
 from gpuexplorer.gui.widgets.words import NoteBox, Words
 
+_Shown = tuple[Summary | None, Prepared | None, TelemetrySummary | None, Ceilings | None]
 NO_RUN = "There is nothing to copy: no device, or knobs that make no run."
 _FIGURES = re.compile(r"[-+]?\d[\d.,]*")
 NO_CHECK = "\n"
@@ -67,6 +71,7 @@ class InsightPanel(QScrollArea):
         self._config: RunConfig | None = None
         self._notes: Steady[str] = Steady()
         self._noted: int | None = None
+        self._shown: _Shown | None = None
         self._build()
         theme().changed.connect(self._repaint_theme)
         self._repaint_theme()
@@ -212,21 +217,31 @@ class InsightPanel(QScrollArea):
 
     def show_run(self, run: Run | None) -> None:
         """Show a run's figures as far as they are known."""
-        summary = run.summary if run is not None else None
-        prepared = run.prepared if run is not None else None
+        record = run.record if run is not None else None
+        shown: _Shown = (
+            run.summary if run is not None else None,
+            run.prepared if run is not None else None,
+            run.state if run is not None else None,
+            record.ceilings if record is not None else None,
+        )
+        before, self._shown = self._shown, shown
+        if before is None or any(map(is_not, shown, before)):  # about once a second
+            self._show_figures(*shown)
+        self._show_notes(run)
+        self.phases.show_phases(self._phases_of(run))
+        self.memory.show_memory(record.memory if record is not None else None)
+
+    def _show_figures(
+        self, summary: Summary | None, prepared: Prepared | None,
+        state: TelemetrySummary | None, ceilings: Ceilings | None,
+    ) -> None:  # fmt: skip
         self._show_summary(summary)
         if prepared is None:
             self.figures.clear()
         else:
-            self.figures.show_figures(
-                prepared, summary, run.record.ceilings if run and run.record else None
-            )
-            self.figures.show_energy(run.state if run is not None else None)
+            self.figures.show_figures(prepared, summary, ceilings)
+            self.figures.show_energy(state)
         self._show_check(prepared)
-        self._show_notes(run)
-        self.phases.show_phases(self._phases_of(run))
-        record = run.record if run is not None else None
-        self.memory.show_memory(record.memory if record is not None else None)
 
     def _show_summary(self, summary: Summary | None) -> None:
         if summary is None:

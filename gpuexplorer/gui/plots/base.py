@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
+from pyqtgraph.functions import create_qpolygonf, ndarray_from_qpolygonf
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
@@ -17,6 +18,7 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPen,
+    QPolygonF,
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
@@ -240,6 +242,14 @@ def line_pen(colour: str, width: int = 1) -> QPen:
     pen = QPen(QColor(colour), width)
     pen.setCosmetic(True)
     return pen
+
+
+def polygon(x: Floats, y: Floats) -> QPolygonF:
+    """Return points as Qt takes them, without an object for each."""
+    made: QPolygonF = create_qpolygonf(len(x))
+    points = ndarray_from_qpolygonf(made)
+    points[:, 0], points[:, 1] = x, y
+    return made
 
 
 def role_pen(role: Role, colour: str) -> QPen:

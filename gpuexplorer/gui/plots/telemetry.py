@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from gpuexplorer.core.sample import Reading
@@ -15,7 +15,7 @@ from gpuexplorer.core.telemetry import clock_words, slowdowns
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.trace import Floats
-from gpuexplorer.gui.plots.base import muted_label, small_button, title_label
+from gpuexplorer.gui.plots.base import muted_label, polygon, small_button, title_label
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
 
@@ -92,9 +92,8 @@ class Sparkline(QWidget):
         low, high = low - spare, high + spare
         xs = area.left() + (x - x[0]) / (x[-1] - x[0]) * area.width()
         ys = area.bottom() - (y - low) / max(high - low, 1e-30) * area.height()
-        line = QPolygonF([QPointF(a, b) for a, b in zip(xs.tolist(), ys.tolist(), strict=True)])
         painter.setPen(QPen(QColor(theme().chart.colour(self._colour)), 1))
-        painter.drawPolyline(line)
+        painter.drawPolyline(polygon(xs, ys))
 
 
 SPAN_S = 60.0

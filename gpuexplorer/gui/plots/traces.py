@@ -9,13 +9,12 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 import pyqtgraph as pg
-from pyqtgraph.functions import create_qpolygonf, ndarray_from_qpolygonf
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QTransform
 from shiboken6 import Shiboken
 
 from gpuexplorer.gui.model.trace import Drawing, Floats
-from gpuexplorer.gui.plots.base import Plot, line_pen
+from gpuexplorer.gui.plots.base import Plot, line_pen, polygon
 
 FAR_PX = 1e6
 """What lies further out is drawn here: nobody sees it, and the painter reckons in small numbers."""
@@ -120,10 +119,7 @@ class Traces(pg.GraphicsObject):  # type: ignore[misc]
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(self.pen)
         for x, y in self.lines:
-            line = create_qpolygonf(len(x))
-            points = ndarray_from_qpolygonf(line)
-            points[:, 0], points[:, 1] = _across(x, to_px), _down(y, to_px)
-            painter.drawPolyline(line)
+            painter.drawPolyline(polygon(_across(x, to_px), _down(y, to_px)))
         painter.restore()
 
 

@@ -159,10 +159,10 @@ def _listing(connection: Connection, query: Query, descending: bool) -> _Listing
     """Return the rows; those for a text are looked through here unless they are too many."""
     if not query.text:
         return _Listing(connection, query, descending)
-    held = search.condition(connection, query)
-    numbers = search.in_time(connection, held, descending)
+    numbers = search.in_time(connection, search.condition(connection, query), descending)
     if numbers is None:
         return _Listing(connection, query, descending)
+    held = search.condition(connection, query, on_rows=True)  # of the groups on a page
     return _TextListing(connection, held, numbers, descending)
 
 

@@ -182,14 +182,16 @@ def count(connection: Connection, query: Query) -> int:
     return int(connection.scalar(found) or 0)
 
 
-def condition(connection: Connection, query: Query) -> ColumnElement[bool]:
-    """Return a query as a condition."""
+def condition(
+    connection: Connection, query: Query, *, on_rows: bool = False
+) -> ColumnElement[bool]:
+    """Return a query as a condition; ``on_rows`` where rows are read whatever they hold."""
     parts: list[ColumnElement[bool]] = [
         runs.c.deleted != 0 if query.deleted else runs.c.deleted == 0
     ]
     terms = terms_of(clean(query.text))
     kinds = _kinds(connection) if terms else []
-    parts += [_asked(connection, term, kinds) for term in terms]
+    parts += [_asked(connection, term, kinds, on_rows) for term in terms]
     for column, wanted in (
         (runs.c.workload, query.workload),
         (runs.c.variant, query.variant),
@@ -226,11 +228,13 @@ def _kinds(connection: Connection) -> list[str]:
     return [kind for kind in found if isinstance(kind, str)]
 
 
-def _asked(connection: Connection, term: Term, kinds: Sequence[str]) -> ColumnElement[bool]:
+def _asked(
+    connection: Connection, term: Term, kinds: Sequence[str], on_rows: bool
+) -> ColumnElement[bool]:
     """Return one term of a text as a condition: its words, or what else it may mean.
 
     Times stand in the index of words. What does not is looked up by itself, so that the index
-    answers the rest.
+    answers the rest, unless the rows are at hand.
     """
     held = and_(*(_holds(connection, word) for word in term.words))
     ways = [held, *(_between(runs.c.time_s, *ends) for ends in term.moments)]
@@ -243,9 +247,9 @@ def _asked(connection: Connection, term: Term, kinds: Sequence[str]) -> ColumnEl
         others.append(_between(runs.c[term.field], *term.within))
     if len(term.words) == 1:
         others += _of_word(term.words[0], kinds)
-    if others:
-        ways.append(runs.c.seq.in_(select(runs.c.seq).where(or_(*others))))
-    return or_(*ways)
+    if others and not on_rows:
+        others = [runs.c.seq.in_(select(runs.c.seq).where(or_(*others)))]
+    return or_(*ways, *others)
 
 
 def _between(column: ColumnElement[Any], low: float, high: float) -> ColumnElement[bool]:
