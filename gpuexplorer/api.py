@@ -23,6 +23,7 @@ from gpuexplorer.analysis.architectures import chosen_architectures
 from gpuexplorer.analysis.static import Analysis
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.cluster.connection import Cluster
+from gpuexplorer.cluster.paces import SLOWER_BY
 from gpuexplorer.cluster.place import find_cluster
 from gpuexplorer.core import limits
 from gpuexplorer.core.compared import ComparisonResult
@@ -193,6 +194,7 @@ def sweep(
     history: bool | str | Path = False,
     resume: bool = False,
     cluster: str | Path | None = None,
+    slower_by: float = SLOWER_BY,
     kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     trust: bool = False,
@@ -213,8 +215,10 @@ def sweep(
     ``order_seed``. What cannot run, or fails, is skipped with its reason. ``history`` keeps every
     run as soon as it is done: True in the user's own, or in the one named; with ``resume`` what the
     latest sweep of the same finished there is not measured again. ``cluster``, a cluster.toml, its
-    folder or a scheduler's address, measures on all workers of that cluster, and warns of one that
-    is slow. ``on_step`` is called before and after each configuration.
+    folder or a scheduler's address, measures on all workers of that cluster; what one has measured
+    whose reference took longer than usual by the share ``slower_by`` is measured again, with a
+    warning.
+    ``on_step`` is called before and after each configuration.
 
     Raises InputError and CannotRunHere when nothing of it can be run, and when the history cannot
     be opened; CannotRunHere when no engine starts. A history that fails later is a UserWarning. A
@@ -241,6 +245,7 @@ def sweep(
             return Engines(opened, wanted)
         return Cluster(
             find_cluster(str(cluster)),
+            slower_by=slower_by,
             on_trouble=lambda sentence: warnings.warn(sentence, UserWarning, stacklevel=2),
         )
 

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from gpuexplorer.cli import values
+
 COMMANDS = {
     "up": "start a cluster here, over SSH or as jobs; stay until Ctrl-C or 'cluster down'",
     "show": "the workers of a cluster and what they measure on",
@@ -107,7 +109,7 @@ def add_cluster(way: argparse._ActionsContainer) -> None:
         "tls://HOST:PORT; see 'gpuexplorer cluster --help'",
     )  # fmt: skip
     way.add_argument(
-        "--slower-by", type=float, metavar="P%", default=10.0,
-        help="measure again what a worker measured whose reference took longer than usual by this "
-        "(default: 10)",
+        "--slower-by", type=values.noise, metavar="P%",
+        help="measure again what a worker of the cluster measured whose reference took longer than "
+        "usual by this (default: 10%%)",
     )  # fmt: skip

@@ -119,14 +119,23 @@ def measuring_on(options: argparse.Namespace, threads: int | None) -> Engines | 
     if options.collect is not None:
         return _collected(options.collect)
     if options.cluster is None:
+        if options.slower_by is not None:
+            raise InputError(
+                "--slower-by is for the workers of a cluster", remedy="give --cluster as well"
+            )
         return Engines(opener(options), threads)
+    if options.python is not None:
+        raise InputError(
+            "--engine names one of this machine's, and a cluster's workers use theirs",
+            remedy="leave it out, or leave --cluster out",
+        )
     from gpuexplorer.cli.cluster import say_trouble
     from gpuexplorer.cluster.connection import Cluster
+    from gpuexplorer.cluster.paces import SLOWER_BY
     from gpuexplorer.cluster.place import find_cluster
 
-    cluster = Cluster(
-        find_cluster(options.cluster), slower_by=options.slower_by / 100, on_trouble=say_trouble
-    )
+    slower_by = SLOWER_BY if options.slower_by is None else options.slower_by
+    cluster = Cluster(find_cluster(options.cluster), slower_by=slower_by, on_trouble=say_trouble)
     for sentence in cluster.words():
         say(f"gpuexplorer: {sentence}")
     return cluster

@@ -20,7 +20,7 @@ AT_ONCE = 2
 Towards the end it has one, so that none waits behind another while a worker has nothing to do."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Lane:
     """A worker, and what it has to do."""
 
@@ -31,9 +31,6 @@ class Lane:
     going: list[int] = field(default_factory=list)
     """What was given to it and has not ended, in order."""
     latest: Key | None = None
-
-    def __hash__(self) -> int:
-        return hash(self.address)
 
 
 class Agenda:

@@ -15,8 +15,8 @@ import gpuexplorer
 from gpuexplorer.cluster.agenda import Lane
 from gpuexplorer.cluster.library import load_distributed
 from gpuexplorer.cluster.messages import read_described
+from gpuexplorer.cluster.paces import EVERY_S, SLOWER_BY, Paces
 from gpuexplorer.cluster.place import ClusterPlace
-from gpuexplorer.cluster.references import EVERY_S, SLOWER_BY, References
 from gpuexplorer.cluster.spreading import ALONE_S, Spreading
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
@@ -79,7 +79,7 @@ class Cluster(Closing):
     ) -> None:
         """Connect, and wait until the workers that are there have said what they have.
 
-        ``slower_by`` and ``check_every_s`` are those of ``References``; the first workers have
+        ``slower_by`` and ``check_every_s`` are those of ``Paces``; the first workers have
         ``describe_s``. ``tasks`` replaces ``cluster.worker``, for simulations. Raises CannotRunHere
         where nothing answers.
         """
@@ -266,9 +266,9 @@ class Cluster(Closing):
         topic = f"gpuexplorer-{uuid.uuid4().hex}"  # what an earlier search asked for is not of this
         self.client.register_plugin(self.tasks.WorkerWorkload(workload.source))
         self.client.subscribe_topic(topic, lambda event: inbox.put(event[1]))
-        references = References(configs, slower_by=self.slower_by, every_s=self.check_every_s)
+        paces = Paces(configs, slower_by=self.slower_by, every_s=self.check_every_s)
         spreading = Spreading(
-            self, configs, workload.sha256, options, topic, inbox, references, {GPU: 1},
+            self, configs, workload.sha256, options, topic, inbox, paces, {GPU: 1},
             alone_s=self.alone_s,
         )  # fmt: skip
         try:

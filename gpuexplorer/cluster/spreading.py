@@ -17,7 +17,7 @@ import msgspec
 
 from gpuexplorer.cluster.agenda import AT_ONCE, Agenda, Lane
 from gpuexplorer.cluster.messages import Answer, Asked, encode, read_answer
-from gpuexplorer.cluster.references import References
+from gpuexplorer.cluster.paces import Paces
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
@@ -90,7 +90,7 @@ class Spreading:
         options: RunOptions,
         topic: str,
         inbox: queue.SimpleQueue[Any],
-        references: References,
+        paces: Paces,
         resource: dict[str, int],
         *,
         alone_s: float = ALONE_S,
@@ -98,7 +98,7 @@ class Spreading:
         """``inbox`` gets what is told under ``topic`` as it comes, from another thread."""
         self._cluster, self._configs = cluster, configs
         self._sha256, self._options, self._topic = sha256, options, topic
-        self._inbox, self._references, self._resource = inbox, references, resource
+        self._inbox, self._paces, self._resource = inbox, paces, resource
         self._agenda = Agenda(configs)
         self._tasks: dict[int, _Task] = {}
         self._tag = 0
@@ -134,12 +134,12 @@ class Spreading:
 
     def _feed(self, lane: Lane) -> Iterator[News]:
         """Give a worker something to do, as long as it has room."""
-        config = self._references.due(lane)
+        config = self._paces.due(lane)
         if config is not None:
             if not any(t.lane is lane and t.index is None for t in self._tasks.values()):
                 self._submit(lane, None, config)
             return
-        if self._references.pace(lane).slow:
+        if self._paces.pace(lane).slow:
             return
         room = AT_ONCE if self._agenda.waiting > self._cluster.lanes else 1
         while len(lane.going) < room:
@@ -154,7 +154,7 @@ class Spreading:
 
     def _prove(self, lane: Lane) -> Iterator[News]:
         """Have a worker that has nothing left show that it was good to the end."""
-        if self._references.prove(lane):
+        if self._paces.prove(lane):
             yield from self._feed(lane)
 
     def _submit(self, lane: Lane, index: int | None, config: RunConfig) -> None:
@@ -197,14 +197,14 @@ class Spreading:
             yield from self._referenced(task, answer)
         else:
             lane.going.remove(task.index)
-            if self._references.pace(lane).slow:
+            if self._paces.pace(lane).slow:
                 self._agenda.give_back(task.index)
                 for other in self._cluster.workers:
                     yield from self._feed(other)
                 return
             result = None if answer.result is None else _named(answer.result, task.config)
             if result is not None:
-                self._references.measured(lane, task.index)
+                self._paces.measured(lane, task.index)
             yield News(task.index, result, error, answer.seconds)
             if self._agenda.built(lane, task.index):
                 for other in self._cluster.workers:
@@ -218,23 +218,24 @@ class Spreading:
     def _referenced(self, task: _Task, answer: Answer) -> Iterator[News]:
         """Take in how fast a worker is, and take back what a slow one has measured."""
         if answer.result is None:
-            self._references.failed(task.config)
+            self._paces.failed(task.config)
             return
-        for lane in self._references.took(task.lane, answer.result.timing.min_s):
-            pace = self._references.pace(lane)
+        lane, timing = task.lane, answer.result.timing
+        if self._paces.took(lane, timing.min_s, timing.median_s):
+            pace = self._paces.pace(lane)
             taken_back, pace.unproven = pace.unproven, []
             if pace.rests == 1:
                 self._cluster.on_trouble(
                     f"the worker on {lane.host} ({lane.address}) is slow: its reference takes "
-                    f"{quantity(pace.latest_s, 's')}; what it measured since it was last found "
-                    "good is measured again"
+                    f"{quantity(timing.min_s, 's')} at least; what it measured since it was last "
+                    "found good is measured again"
                 )
             for index in taken_back:
                 self._agenda.give_back(index)
                 yield News(index, dropped=True)
             for other in self._cluster.workers:
                 yield from self._feed(other)
-        if self._references.exhausted(self._cluster.workers):
+        if self._paces.exhausted(self._cluster.workers):
             raise WorkFailed(
                 "every worker of the cluster has become slow",
                 remedy="see what else runs there and whether they are too hot, then continue "
@@ -295,7 +296,7 @@ class Spreading:
                 self._agenda.give_back(index)
         lane.going.clear()
         self._agenda.gone(lane)
-        self._references.gone(lane)
+        self._paces.gone(lane)
         for other in self._cluster.workers:
             yield from self._feed(other)
 

@@ -1,5 +1,7 @@
 """Measure every point of a search, one after another, whatever happens to single ones.
 
+On a cluster, which ``Spreads`` them, several are measured at a time; all else is the same.
+
 A point that does not compile, gives a wrong result, hangs or takes its engine down is skipped with
 the reason, and the sweep goes on with a fresh engine. What is done is handed to the ``Keeper`` at
 once, so a crash loses the configuration that was being measured and nothing else. A point that is

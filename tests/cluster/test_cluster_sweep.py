@@ -129,14 +129,14 @@ def test_terminal_and_api_measure_on_a_cluster_as_they_do_here(tmp_path: Path) -
         done = run_cli(
             "sweep", "matmul", "--variant", "naive", "--size", "16", "--device", "cpu",
             "--block-x", "1:4", "--block-y", "1:3", "--samples", "3", "--no-history",
-            "--cluster", folder, "--json", document, cwd=tmp_path,
+            "--cluster", folder, "--slower-by", "99%", "--json", document, cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert "1 worker has opencl:0, " in done.stderr
         assert len(read_sweep(document.read_bytes()).measured) == 12
         made = gpuexplorer.sweep(
             "matmul", {"block.x": [1, 2, 4]}, size=16, variant="naive", device="cpu", samples=3,
-            cluster=folder,
+            cluster=folder, slower_by=0.99,
         )  # fmt: skip
     assert [run.config.block for run in made.measured] == [(1, 16, 1), (2, 16, 1), (4, 16, 1)]
 

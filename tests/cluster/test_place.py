@@ -8,6 +8,7 @@ import pytest
 
 from gpuexplorer.cluster.place import find_cluster
 from gpuexplorer.core.errors import InputError
+from tests.support.cli import assert_one_sentence, run_cli
 
 
 @pytest.mark.parametrize(
@@ -63,3 +64,19 @@ def test_an_encrypted_scheduler_without_certificates_is_refused() -> None:
     pytest.importorskip("distributed")
     with pytest.raises(InputError, match=r"needs certificates, and none are named; give the"):
         find_cluster("tls://gpu7:8786").security()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--slower-by", "5%"], "--slower-by is for the workers of a cluster; give --cluster"),
+        (["--cluster", "tcp://gpu7:8786"], "is not encrypted: whoever reaches it can run any"),
+        (["--cluster", "tls://gpu7:1", "--python", "tf"], "a cluster's workers use theirs"),
+        (["--cluster", "nowhere.toml"], "cannot read nowhere.toml: there is no such file"),
+    ],
+)
+def test_a_sweep_refuses_what_does_not_go_with_a_cluster(
+    options: list[str], said: str, tmp_path: Path
+) -> None:
+    done = run_cli("sweep", "matmul", "--block-x", "8,16", *options, cwd=tmp_path)
+    assert said in assert_one_sentence(done, 2)

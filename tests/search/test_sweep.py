@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 
 import pytest
 
@@ -17,12 +17,16 @@ from gpuexplorer.core.errors import (
     WorkFailed,
     WrongResult,
 )
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.sweep import Why
 from gpuexplorer.engine.errors import EngineGone, EngineKilled, LongRun
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import SweepCell, cells_of, fastest
 from gpuexplorer.search.space import Axis, Space
-from gpuexplorer.search.sweep import Sweep, SweepStep
+from gpuexplorer.search.sweep import News, Sweep, SweepStep
 from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.workload import Workload
 from tests.search.engine import MadeEngine
 from tests.support.problems import device
 
@@ -149,3 +153,82 @@ def test_cancel_stops_after_the_present_one() -> None:
     found = sweep.run(MadeEngine(launch_s))
     assert sum(cell.result is not None for cell in found) == 1
     assert sum(cell.waiting for cell in found) == 11
+
+
+class MadeCluster:
+    """Measures two at a time; what it measured second it takes back at the end, and repeats."""
+
+    lanes = 2
+
+    def __init__(self) -> None:
+        self.ended = False
+
+    def spread(
+        self, configs: Sequence[RunConfig], workload: Workload, options: RunOptions
+    ) -> Generator[News | None]:
+        """Yield what becomes of each."""
+        engine = MadeEngine()
+
+        def measured(index: int) -> News:
+            return News(
+                index, engine.measure(configs[index], workload, options).result(), None, 1.0
+            )
+
+        try:
+            yield None
+            for first in range(0, len(configs), 2):
+                yield News(first)
+                yield News(first + 1)
+                yield measured(first + 1)
+                if first:
+                    yield measured(first)
+                else:
+                    yield News(first, error=WorkFailed("it does not compile"))
+            yield News(1, dropped=True)
+            yield measured(1)
+        finally:
+            self.ended = True
+
+
+class Kept:
+    """Notes what it is given to keep."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, RunConfig] = {}
+        self.skipped: list[RunConfig] = []
+
+    def keep(self, result: RunResult) -> None:
+        """Take in a run."""
+        self.runs[result.id] = result.config
+
+    def skip(self, config: RunConfig, reason: str, why: Why) -> None:
+        """Take in a reason."""
+        self.skipped.append(config)
+
+    def drop(self, result: RunResult) -> None:
+        """Let go of a run."""
+        del self.runs[result.id]
+
+
+def test_what_is_measured_side_by_side_is_kept_as_it_comes_and_may_be_taken_back() -> None:
+    steps: list[SweepStep] = []
+    kept, cluster = Kept(), MadeCluster()
+    sweep = Sweep(MATMUL, cells(), Measuring(samples=5), keeper=kept, on_step=steps.append)
+    found = sweep.run(cluster)
+    assert cluster.ended
+    assert sweep.done == len(found) == 16 and not sweep.waiting
+    assert len(kept.runs) == len({config.key for config in kept.runs.values()}) == 11
+    assert len(kept.skipped) == 1
+    told = [step.done for step in steps]
+    assert told[-3:] == [16, 15, 16], "one was done, waits again, and is done"
+    assert {cell.result.id for cell in found if cell.result is not None} == set(kept.runs)
+    assert sweep.left.seconds == 0
+
+
+def test_cancel_ends_what_goes_on_side_by_side() -> None:
+    cluster = MadeCluster()
+    sweep = Sweep(MATMUL, cells(), Measuring(samples=5))
+    sweep.on_step = lambda step: sweep.cancel()
+    sweep.run(cluster)
+    assert cluster.ended
+    assert sweep.waiting == 12

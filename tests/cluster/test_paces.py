@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuexplorer.cluster.agenda import Lane
-from gpuexplorer.cluster.references import EVERY_S, LOOKS, MOST_RESTS, REST_S, References
+from gpuexplorer.cluster.paces import EVERY_S, LOOKS, MOST_RESTS, REST_S, Paces
 from tests.cluster.test_agenda import config, lane
 
 CONFIGS = [config(4, x) for x in range(1, 9)]
@@ -19,70 +19,71 @@ class Clock:
         return self.now
 
 
-def looks(known: References, one: Lane, seconds: float, times: int = LOOKS) -> list[Lane]:
-    found: list[Lane] = []
-    for _ in range(times):
+def looks(known: Paces, one: Lane, seconds: float, times: int = LOOKS) -> bool:
+    """Look so often, and return whether that has found the worker slow."""
+    for number in range(times):
         assert known.due(one) is not None
-        found += known.took(one, seconds)
-    return found
+        slow = known.took(one, seconds, seconds)
+        assert not slow or number == LOOKS - 1
+    return slow
 
 
 def test_every_worker_measures_the_reference_first_and_again_after_some_minutes() -> None:
     clock = Clock()
-    known, one = References(CONFIGS, clock=clock), lane("a", "one")
+    known, one = Paces(CONFIGS, clock=clock), lane("a", "one")
     assert known.due(one) == CONFIGS[0]
-    known.took(one, 1.0)
+    known.took(one, 1.0, 1.0)
     assert known.due(one) is None
     clock.now += EVERY_S
     assert known.due(one) == CONFIGS[0]
 
 
 def test_of_two_workers_the_slower_one_is_found_and_what_it_measured_is_known() -> None:
-    known, fast, slow = References(CONFIGS), lane("a", "one"), lane("b", "two")
-    assert known.took(slow, 1.3) == []
+    known, fast, slow = Paces(CONFIGS), lane("a", "one"), lane("b", "two")
+    assert not known.took(slow, 1.3, 1.3)
     known.measured(slow, 5)
-    known.took(fast, 1.0)
-    assert looks(known, slow, 1.3) == [slow], "it was first alone, and is looked at again"
+    known.took(fast, 1.0, 1.0)
+    assert looks(known, slow, 1.3), "it was first alone, and is looked at again"
     assert known.pace(slow).slow and not known.pace(fast).slow
     assert known.pace(slow).unproven == [5]
 
 
 def test_a_worker_that_becomes_slower_than_it_was_is_found_and_may_recover() -> None:
     clock = Clock()
-    known, one = References(CONFIGS, clock=clock), lane("a", "one")
-    known.took(one, 1.0)
+    known, one = Paces(CONFIGS, clock=clock), lane("a", "one")
+    known.took(one, 1.0, 1.0)
     known.measured(one, 3)
     clock.now += EVERY_S
-    assert looks(known, one, 1.2) == [one]
+    assert looks(known, one, 1.2)
     assert known.due(one) is None
     clock.now += REST_S
     assert known.due(one) is not None
-    known.took(one, 1.02)
+    known.took(one, 1.02, 1.02)
     assert not known.pace(one).slow
     assert known.pace(one).unproven == []
 
 
 def test_a_moments_load_makes_nobody_slow() -> None:
     clock = Clock()
-    known, one = References(CONFIGS, clock=clock), lane("a", "one")
-    known.took(one, 1.0)
+    known, one = Paces(CONFIGS, clock=clock), lane("a", "one")
+    known.took(one, 1.0, 1.0)
     clock.now += EVERY_S
-    assert looks(known, one, 1.5, LOOKS - 1) == []
-    assert known.took(one, 1.0) == []
+    assert not looks(known, one, 1.5, LOOKS - 1)
+    assert not known.took(one, 1.0, 1.0)
     assert known.due(one) is None
 
 
 def test_workers_of_other_hardware_are_not_held_against_each_other() -> None:
     configs = [*CONFIGS, config(4, 1, "cuda:1")]
-    known = References(configs)
+    known = Paces(configs)
     one, other = lane("a", "one"), lane("b", "two", "cuda:1")
-    known.took(one, 1.0)
-    assert known.took(other, 9.0) == []
+    known.took(one, 1.0, 1.0)
+    assert not known.took(other, 9.0, 9.0)
     assert known.due(other) is None
 
 
 def test_a_reference_that_cannot_be_measured_gives_way_to_the_next() -> None:
-    known, one = References(CONFIGS[:2]), lane("a", "one")
+    known, one = Paces(CONFIGS[:2]), lane("a", "one")
     known.failed(CONFIGS[0])
     assert known.due(one) == CONFIGS[1]
     known.failed(CONFIGS[1])
@@ -91,12 +92,21 @@ def test_a_reference_that_cannot_be_measured_gives_way_to_the_next() -> None:
 
 def test_that_all_workers_stay_slow_is_told_after_some_time() -> None:
     clock = Clock()
-    known, one = References(CONFIGS, clock=clock), lane("a", "one")
-    known.took(one, 1.0)
+    known, one = Paces(CONFIGS, clock=clock), lane("a", "one")
+    known.took(one, 1.0, 1.0)
     clock.now += EVERY_S
     looks(known, one, 2.0)
     for _ in range(MOST_RESTS):
         assert not known.exhausted([one])
         clock.now += REST_S
-        known.took(one, 2.0)
+        known.took(one, 2.0, 2.0)
     assert known.exhausted([one])
+
+
+def test_a_launch_whose_time_scatters_makes_nobody_slow() -> None:
+    clock = Clock()
+    known, one = Paces(CONFIGS, clock=clock), lane("a", "one")
+    known.took(one, 1.0, 1.5)
+    clock.now += EVERY_S
+    assert not known.took(one, 1.6, 2.0)
+    assert known.pace(one).looks == 0

@@ -1,10 +1,10 @@
 """Which workers are slow: one configuration is measured on each at the start and now and then.
 
-A worker is slow when the fastest launch of that reference takes longer than usual. Usual is what
-the reference took at best on each worker of the same hardware, and of these the lower median: of
-two workers the faster one's, of one worker its own. A worker is looked at again before it counts as
-slow, for a moment's load is no throttling. What it measured since it was last found good does not
-hold.
+A worker is slow when even the fastest launch of that reference takes longer than usual. Usual is
+the least median of the reference on each worker of the same hardware, and of these the lower
+median: of two workers the faster one's, of one worker its own. So a launch whose time scatters
+makes nobody slow. A worker is looked at again before it counts as slow, for a moment's load is no
+throttling. What it measured since it was last found good does not hold.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class Pace:
     """How fast one worker is."""
 
     best_s: float | None = None
-    latest_s: float | None = None
+    """The least median of its reference so far."""
+    fastest_s: float | None = None
+    """The fastest launch of its reference, the last time."""
     due: float = 0.0
     """When its reference is to be measured again, by the clock."""
     looks: int = 0
@@ -49,7 +51,7 @@ class Pace:
         return self.looks >= LOOKS
 
 
-class References:
+class Paces:
     """The paces of all workers."""
 
     def __init__(
@@ -98,37 +100,30 @@ class References:
             candidates.remove(config)
             for lane, pace in self._paces.items():
                 if config.device in lane.devices:
-                    pace.best_s = pace.latest_s = None
+                    pace.best_s = pace.fastest_s = None
 
-    def took(self, lane: Lane, seconds: float) -> list[Lane]:
-        """Note the fastest launch of a worker's reference; return whom that shows to be slow."""
-        pace = self.pace(lane)
-        pace.latest_s = seconds
-        pace.best_s = seconds if pace.best_s is None else min(seconds, pace.best_s)
-        pace.due = self._clock() + self._every_s
-        alike = [one for one in self._paces if one.devices.keys() & lane.devices.keys()]
-        bests = sorted(p.best_s for one in alike if (p := self._paces[one]).best_s is not None)
+    def took(self, lane: Lane, fastest_s: float, median_s: float) -> bool:
+        """Note what a worker's reference took; return whether the worker is slow now."""
+        pace, now = self.pace(lane), self._clock()
+        pace.fastest_s = fastest_s
+        pace.best_s = median_s if pace.best_s is None else min(median_s, pace.best_s)
+        alike = [p for one, p in self._paces.items() if one.devices.keys() & lane.devices.keys()]
+        bests = sorted(one.best_s for one in alike if one.best_s is not None)
         most_s = bests[(len(bests) - 1) // 2] * (1 + self._slower_by)
-        found = []
-        for one in alike:
-            known = self._paces[one]
-            if known.latest_s is None or (one is not lane and known.slow):
-                continue
-            if known.latest_s <= most_s:
-                if one is lane:
-                    known.looks = known.rests = 0
-                    known.unproven.clear()
-                continue
-            if one is not lane:  # found out by another's pace: it is looked at again at once
-                known.due = 0.0
-                continue
-            known.looks += 1
-            known.due = 0.0
-            if known.slow:
-                known.due = self._clock() + REST_S
-                known.rests += 1
-                found.append(one)
-        return found
+        for other in alike:  # one that this shows to be slow is looked at again at once
+            if other is not pace and not other.slow and (other.fastest_s or 0.0) > most_s:
+                other.due = now
+        if fastest_s <= most_s:
+            pace.looks = pace.rests = 0
+            pace.unproven.clear()
+            pace.due = now + self._every_s
+            return False
+        pace.looks += 1
+        pace.due = now
+        if pace.slow:
+            pace.rests += 1
+            pace.due = now + REST_S
+        return pace.slow
 
     def gone(self, lane: Lane) -> None:
         """Forget a worker."""
