@@ -82,6 +82,9 @@ def test_keys_show_and_hide_the_runs_of_a_group(qtbot: QtBot, bench: Panel) -> N
     assert (cell(model, 4, "kind"), cell(model, 4, "block")) == ("sweep, 4 runs", "4 blocks")
     assert cell(model, 4, "time").startswith("▸")
     table.setFocus()
+    for key in (Qt.Key.Key_Left, Qt.Key.Key_Right):  # no row is current yet
+        QTest.keyClick(table, key)
+    assert model.rowCount() == 7
     table.choose([4])
     QTest.keyClick(table, Qt.Key.Key_Right)
     until(qtbot, lambda: model.rowCount() == 11)

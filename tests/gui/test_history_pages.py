@@ -38,6 +38,7 @@ def answer(ids: Sequence[int], state: int, wanted: Sequence[int], *, known: bool
 def test_rows_are_known_page_by_page() -> None:
     ids = list(range(1000))
     pages = Pages().after(answer(ids, 1, [0]))
+    assert Pages().row(-1) is None and pages.row(-1) is None
     assert len(pages) == 1000
     assert pages.row(0) is not None and pages.row(PAGE - 1) is not None
     assert pages.row(PAGE) is None

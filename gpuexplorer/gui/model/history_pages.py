@@ -109,7 +109,9 @@ class Pages:
         return len(self.extras) + self.total + sum(len(rows) for _, rows in self.unfolded)
 
     def row(self, place: int) -> Row | None:
-        """Return the row at a place; None when it is not known."""
+        """Return the row at a place; None when it is not known, or there is no such place."""
+        if place < 0:
+            return None
         if place < len(self.extras):
             return self.extras[place]
         at, below = self._in_store(place)

@@ -27,6 +27,8 @@ from gpuexplorer.history.unreadable import text_of
 
 CACHE_KIB = 64 * 1024
 """Pages SQLite keeps of a large store, so that a search reads the file once."""
+KEPT_STATEMENTS = 64
+"""Compiled statements that are kept; a search's are many, and each takes some 20 KiB."""
 CONNECT_S = 5
 RETRY_S = 0.02
 _NO_INDEX = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
@@ -141,6 +143,7 @@ class Database:
         own = url.query.get("options", "")
         return create_engine(
             url.difference_update_query(["options"]),
+            query_cache_size=KEPT_STATEMENTS,
             pool_pre_ping=True,
             pool_size=2,
             max_overflow=8,
@@ -154,11 +157,17 @@ class Database:
     def _sqlite(self) -> Engine:
         path = self.place.path
         if path is None:
-            engine = create_engine("sqlite://", creator=self._connect_memory, poolclass=StaticPool)
+            engine = create_engine(
+                "sqlite://",
+                query_cache_size=KEPT_STATEMENTS,
+                creator=self._connect_memory,
+                poolclass=StaticPool,
+            )
         else:
             self._look(path)
             engine = create_engine(
                 "sqlite://",
+                query_cache_size=KEPT_STATEMENTS,
                 creator=lambda: self._connect(path),
                 poolclass=QueuePool,
                 pool_size=2,
