@@ -65,7 +65,8 @@ def update(options: argparse.Namespace) -> int:
     machine = _machine(options.name)
     try:
         with set_up_progress(options.name) as sink:
-            far.add(options.name, far.update(machine, sink))
+            folder = Path(options.source).expanduser() if options.source else None
+            far.add(options.name, far.update(machine, folder, sink))
     except KeyboardInterrupt:
         say(KEPT)
         return EXIT_INTERRUPTED

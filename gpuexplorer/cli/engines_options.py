@@ -79,10 +79,11 @@ def add_options(
     far.add_argument(
         "--python", metavar="PATH", help="the Python there to make it with; without --kind, to use"
     )
-    far.add_argument(
-        "--from", dest="source", metavar="FOLDER",
-        help="copy the wheels from this folder here; nothing is fetched there",
-    )  # fmt: skip
+    for group in (far, parsers["update"]):
+        group.add_argument(
+            "--from", dest="source", metavar="FOLDER",
+            help="copy the wheels from this folder here; nothing is fetched there",
+        )  # fmt: skip
     far.add_argument(
         "-y", "--yes", action="store_true", help="agree to the set-up without being asked"
     )

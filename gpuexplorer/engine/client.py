@@ -31,6 +31,7 @@ from gpuexplorer.engine.death import (
     what_to_do,
 )
 from gpuexplorer.engine.failed_start import FailedStart
+from gpuexplorer.engine.machine import ended_with
 from gpuexplorer.engine.own_model_loss import FileLoss, ended_by_file
 from gpuexplorer.engine.process import EngineProcess, engine_start
 from gpuexplorer.workloads.loader import own_root
@@ -472,14 +473,14 @@ class Engine:
         status = process.end(1.0)
         if not self._ready:
             self._start_failed(failed_start.ended(process, status), status)
-        elif process.launch.machine is not None:
-            machine = process.launch.machine
-            what = link.lost(machine, status, list(process.output))
-            # What the program there said of its own end is as good as on this machine.
-            outside = link.is_of_link(status) or status == 0
-            self._after_loss("crash", what, status, outside=outside)
+            return
+        machine, killed_before = process.launch.machine, self._killed_before
+        if machine is not None and link.is_of_link(status):
+            self._after_loss("crash", link.lost(machine), status, outside=True)
         else:
-            words = how_it_ended(status, self._killed_before, process.output, self._deadlines.stage)
+            if machine is not None and status is not None:
+                status, killed_before = ended_with(status), None
+            words = how_it_ended(status, killed_before, process.output, self._deadlines.stage)
             config = self._run.config if self._run is not None and self._began else None
             own = ended_by_file(self._workload, config, status, words, list(process.output))
             told = own or FileLoss(

@@ -13,6 +13,8 @@ from gpuexplorer.engine import link, protocol
 from gpuexplorer.engine.death import signal_name
 from gpuexplorer.engine.process import EngineProcess, EngineStart
 
+NOT_FOUND = 127
+"""A shell's status for a program that is not there."""
 LAST_LINES = 12
 """Of its own output, shown below the sentence."""
 _REASONS = {
@@ -55,7 +57,7 @@ def ended(process: EngineProcess, status: int | None) -> FailedStart:
     if machine is not None and process.python is None and not process.flooded:
         if link.is_of_link(status):
             return FailedStart(*link.not_reached(machine, output), detail)
-        if "No such file" in "\n".join(output):
+        if status == NOT_FOUND or "No such file" in "\n".join(output):
             return FailedStart(*not_set_up(process.launch, output), detail)
     if process.flooded:
         return FailedStart(

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from gpuexplorer.engine.machine import Machine
+from gpuexplorer.engine.machine import SSH_FAILED, Machine
 
-SSH_FAILED = 255
-"""ssh's own exit status; any other is that of the program there."""
-LAST_LINES = 12
-_BROKE = re.compile(
-    r"Timeout, server .* not responding|closed by remote host|Connection reset|Broken pipe"
-    r"|Connection to .* closed|Connection closed by|Write failed"
-)
 _REFUSED = re.compile(r"Connection refused")
 _NO_WAY = re.compile(
     r"No route to host|timed out|Network is unreachable|Host is down|Connection timed out"
@@ -71,13 +64,8 @@ def not_reached(machine: Machine, output: Iterable[str]) -> tuple[str, str]:
     )
 
 
-def lost(machine: Machine, status: int | None, output: Sequence[str]) -> str:
-    """Return how an engine on another machine was lost; what it delivered is kept."""
-    text = "\n".join(output[-LAST_LINES:])
-    if status == SSH_FAILED and not _BROKE.search(text):
-        return f"the engine on {machine.host} was killed there"
-    if status is not None and 0 <= status < SSH_FAILED:
-        return f"the engine on {machine.host} ended there with status {status}"
+def lost(machine: Machine) -> str:
+    """Return that the way to an engine broke; what it delivered is kept."""
     return f"the link to {machine.host} is lost"
 
 

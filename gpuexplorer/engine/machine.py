@@ -44,6 +44,11 @@ _OPTIONS = {
     "ServerAliveCountMax": "3",
     "ServerAliveInterval": "2",
 }
+_TELL_STATUS = '"$0" "$@"; exit $?'
+SSH_FAILED = 255
+"""ssh's own exit status; any other is that of the program there."""
+FROM_SIGNALS = 128
+"""A shell adds the number of a signal to this."""
 _BULK = {"Compression": "yes", "ServerAliveInterval": "20"}
 
 
@@ -124,14 +129,21 @@ def far_engine(
 ) -> list[str]:
     """Return the words that start an engine there; it ends when it hears nothing of us.
 
-    ``bootstrap`` is where ``core/bootstrap.py`` stands there, ``variables`` what its environment
-    has besides its own.
+    A shell stays with it, whose status tells the signal that ended it (see ``ended_with``): ssh has
+    one word for every signal and for its own failures. ``bootstrap`` is where ``core/bootstrap.py``
+    stands there, ``variables`` what its environment has besides its own.
     """
     given = [f"{name}={value}" for name, value in variables.items()]
     return [
-        *(["env", *given] if given else []), machine.python, bootstrap, *arguments,
+        "sh", "-c", _TELL_STATUS, *(["env", *given] if given else []),
+        machine.python, bootstrap, *arguments,
         "--silence", f"{SILENCE_S:g}", "--nice", str(NICE),
     ]  # fmt: skip
+
+
+def ended_with(status: int) -> int:
+    """Return how a program there ended, as on this machine: a signal is a negative number."""
+    return FROM_SIGNALS - status if FROM_SIGNALS < status < SSH_FAILED else status
 
 
 def _quoted(word: str) -> str:

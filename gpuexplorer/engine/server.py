@@ -118,7 +118,7 @@ class Server:
                 self._take(protocol.client_decoder.decode(body))
         except (protocol.ProtocolError, msgspec.DecodeError, OSError, ValueError) as error:
             print(f"engine: unreadable message: {error}", flush=True)
-        if self._alone and os.getpgrp() == os.getpid():
+        if self._alone and os.getpgrp() == os.getsid(0):  # what sshd began for us alone
             os.killpg(0, signal.SIGKILL)
         os._exit(0)
 

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import msgspec
 
-import gpuexplorer
 from gpuexplorer.core import cuda_driver
 from gpuexplorer.core.bootstrap import OLDEST_PYTHON
 from gpuexplorer.core.cuda_choice import NEWEST_PYTHON, Here, choose, plain_machine
@@ -258,7 +257,6 @@ def make(
             "wheels": far_wheels,
             "index": kind.index,
             "kind": kind.name,
-            "version": gpuexplorer.__version__,
         },
         cancel,
         report,
@@ -334,7 +332,7 @@ def update_and_test(
     cancel: threading.Event | None = None,
 ) -> Managed:
     """Bring this version to an engine on another machine, and test it. Raises as ``set_up``."""
-    made = update(machine, on_progress, cancel)
+    made = update(machine, None, on_progress, cancel)
     kind = next((one for one in all_kinds() if one.name == kind_of(made)), None)
     alone = Kind(name="", title="An engine", teaches="")
     return _tested(name, made, kind or alone, Teller(on_progress), cancel)
@@ -405,6 +403,7 @@ def kind_of(machine: Machine) -> str | None:
 
 def update(
     machine: Machine,
+    wheels: Path | None = None,
     on_progress: OnProgress = lambda progress: None,
     cancel: threading.Event | None = None,
 ) -> Machine:
@@ -414,7 +413,7 @@ def update(
     if kind is None:
         send_program(machine, machine.python, on_progress, cancel)
         return machine
-    return make(look(machine, "", cancel), kind, None, on_progress, cancel)
+    return make(look(machine, "", cancel), kind, wheels, on_progress, cancel)
 
 
 def remove(machine: Machine, cancel: threading.Event | None = None) -> int:
@@ -429,6 +428,7 @@ def remove(machine: Machine, cancel: threading.Event | None = None) -> int:
         "home": HOME,
         "folders": folders,
         "environments": ENVIRONMENTS,
+        "jobs": f"{HOME}/jobs",
         "with_the_last": [PROGRAMS, TOOLS, WHEELS, ENVIRONMENTS],
     }
     return int(request(machine, python, wanted, cancel)["freed_B"])

@@ -128,8 +128,13 @@ def make(request: dict[str, Any]) -> None:
     for path, lines in ((wanted, request["requirements"]), (limits, request["constraints"])):
         with open(path, "w", encoding="utf-8") as stream:
             stream.write("\n".join(lines) + "\n")
-    if os.path.exists(os.path.join(folder, READY)):
-        os.unlink(os.path.join(folder, READY))
+    ready, python = os.path.join(folder, READY), os.path.join(folder, "bin", "python")
+    asked = [request["requirements"], request["constraints"]]
+    if os.path.exists(python) and finished(ready) == asked:
+        tell(done=True, python=python)
+        return
+    if os.path.exists(ready):
+        os.unlink(ready)
     uv = place(request["uv"])
     always = ["--no-config", "--no-progress", "--no-python-downloads", "--cache-dir", scratch]
     venv = ["venv", "--quiet", "--allow-existing", "--python", request["python"], folder]
@@ -151,10 +156,19 @@ def make(request: dict[str, Any]) -> None:
             else:
                 tell(error="uv", what=text[-2000:])
             return
-    with open(os.path.join(folder, READY), "w", encoding="utf-8") as stream:
-        json.dump({"kind": request["kind"], "version": request["version"]}, stream)
+    with open(ready, "w", encoding="utf-8") as stream:
+        json.dump({"kind": request["kind"], "asked": asked}, stream)
     shutil.rmtree(scratch, ignore_errors=True)
-    tell(done=True, python=os.path.join(folder, "bin", "python"))
+    tell(done=True, python=python)
+
+
+def finished(ready: str) -> Any:
+    """Return what a finished environment was asked to have; None where there is none."""
+    try:
+        with open(ready, encoding="utf-8") as stream:
+            return json.load(stream).get("asked")
+    except (OSError, ValueError):
+        return None
 
 
 def environment(scratch: str) -> dict[str, str]:
@@ -232,6 +246,10 @@ def look(request: dict[str, Any]) -> None:
 
 def remove(request: dict[str, Any]) -> None:
     """Delete folders of ours, and with the last environment what serves all; tell the bytes."""
+    jobs = place(request["jobs"])
+    for name in sorted(os.listdir(jobs)) if os.path.isdir(jobs) else []:
+        if running(os.path.join(jobs, name)):
+            raise ValueError(f"the detached job {name} is being measured there")
     freed = sum(delete(folder, request["home"]) for folder in request["folders"])
     environments = place(request["environments"])
     left = os.listdir(environments) if os.path.isdir(environments) else []

@@ -11,6 +11,7 @@ import msgspec
 
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.engine.checking import EngineReport, check_engine
+from gpuexplorer.engine.interpreters import is_far
 from gpuexplorer.environments.children import Done, run, surroundings
 from gpuexplorer.environments.driver import find_driver
 from gpuexplorer.environments.kinds import Kind, fit_of
@@ -97,7 +98,8 @@ def verify(
         return Verified(engine=report)
     device = _device_of(report, kind.backend)
     if device is None:
-        untried = fit_of(kind, find_driver(cancel)).trouble
+        # What another machine lacks, its engine says itself.
+        untried = "" if is_far(word) else fit_of(kind, find_driver(cancel)).trouble
         if untried:
             return _load(report, untried, on_step, cancel)
         lacks, remedy = _why_not(report, kind)
