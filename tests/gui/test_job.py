@@ -33,14 +33,16 @@ class Runs(EngineJob):
     doing = "measuring again and again"
     done = "measured again and again"
 
-    def __init__(self, window: MainWindow, runs: int, seconds: float = 60.0) -> None:
+    def __init__(
+        self, window: MainWindow, runs: int, seconds: float = 60.0, samples: int | None = 5
+    ) -> None:
         session = window.session
         super().__init__(session.worker)
         config = session.config
         assert config is not None
         self.config: RunConfig = config
         self.workload: Workload = session.experiment.workload
-        self.runs, self.seconds = runs, seconds
+        self.runs, self.seconds, self.samples = runs, seconds, samples
         self.results: list[RunResult] = []
         self.errors: list[ExplorerError] = []
         self.outcomes: list[object] = []
@@ -53,7 +55,7 @@ class Runs(EngineJob):
                 record = self.measure(
                     self.config,
                     self.workload,
-                    RunOptions(seconds=self.seconds, samples=5, keep_arrays=True),
+                    RunOptions(seconds=self.seconds, samples=self.samples, keep_arrays=True),
                 )
             except ExplorerError as error:
                 self.errors.append(error)
@@ -137,15 +139,18 @@ def test_a_paused_job_gives_the_engine_to_live_measuring(
 
 def test_an_engine_that_dies_costs_a_job_one_run(qtbot: QtBot, open_window: OpenWindow) -> None:
     window = begun(qtbot, open_window)
-    job = Runs(window, 100_000)
+    job = Runs(window, 100_000, seconds=1.0, samples=None)
     window.session.jobs.begin(job)
     until(qtbot, lambda: len(job.results) > 1)
     while not job.errors:  # between two runs the engine's end costs nothing
         until(qtbot, lambda: window.session.worker.engine_pid is not None)
         pid, done = window.session.worker.engine_pid, len(job.results)
         assert pid is not None
-        psutil.Process(pid).kill()
-        until(qtbot, lambda done=done: bool(job.errors) or len(job.results) > done + 3)  # type: ignore[misc]
+        engine = psutil.Process(pid)
+        busy_s = engine.cpu_times().user + 0.2
+        until(qtbot, lambda engine=engine, busy_s=busy_s: engine.cpu_times().user > busy_s)  # type: ignore[misc]
+        engine.kill()
+        until(qtbot, lambda done=done: bool(job.errors) or len(job.results) > done + 1)  # type: ignore[misc]
     done = len(job.results)
     until(qtbot, lambda: len(job.results) > done)
     assert len(job.errors) == 1 and "killed" in str(job.errors[0])
