@@ -20,8 +20,10 @@ BOOTSTRAP = $(PYTHON) packaging/bootstrap.py
 OPTIONS = $(if $(filter no,$(TORCH)),--no-torch) $(if $(filter 1,$(V)),--verbose)
 PY = .venv/bin/python
 PY_NOQT = .venv-noqt/bin/python
-# Tests run side by side; one that keeps time (marked alone) waits until it is alone.
-SIDE_BY_SIDE = --numprocesses logical --maxprocesses 4 --dist worksteal
+# Tests run side by side, one more than there are cores, as each waits for a program now and then; one
+# that keeps time (marked alone) waits until it is alone.
+SIDE_BY_SIDE = --numprocesses $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)") --maxprocesses 4 \
+    --dist worksteal
 # What is tested where Qt is not installed: the engine, and everything that a terminal starts. Neither
 # is PyTorch there, so what needs it (marked torch) is tested beside the window.
 WITHOUT_QT ?= tests/cli tests/engine tests/test_api.py

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 __all__ = [
     "__version__",
+    "accesses",
     "analyze",
     "compare",
     "devices",
@@ -18,7 +19,17 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from gpuexplorer.api import analyze, compare, devices, operators, run, study, sweep, tune
+    from gpuexplorer.api import (
+        accesses,
+        analyze,
+        compare,
+        devices,
+        operators,
+        run,
+        study,
+        sweep,
+        tune,
+    )
 
 
 def __getattr__(name: str) -> Any:

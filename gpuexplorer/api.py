@@ -26,6 +26,7 @@ from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.paces import SLOWER_BY
 from gpuexplorer.cluster.place import find_cluster
 from gpuexplorer.core import limits
+from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
@@ -61,7 +62,17 @@ from gpuexplorer.studies.once import study
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.operators import told_variant
 
-__all__ = ["analyze", "compare", "devices", "operators", "run", "study", "sweep", "tune"]
+__all__ = [
+    "accesses",
+    "analyze",
+    "compare",
+    "devices",
+    "operators",
+    "run",
+    "study",
+    "sweep",
+    "tune",
+]
 
 
 @arguments()
@@ -241,13 +252,7 @@ def sweep(
         return EngineSession(python=python, threads=number, ceilings=ceilings)
 
     def measuring() -> Engines | Cluster:
-        if cluster is None:
-            return Engines(opened, wanted)
-        return Cluster(
-            find_cluster(str(cluster)),
-            slower_by=slower_by,
-            on_trouble=lambda sentence: warnings.warn(sentence, UserWarning, stacklevel=2),
-        )
+        return Engines(opened, wanted) if cluster is None else _cluster(cluster, slower_by)
 
     with kept_in(history or resume) as store, measuring() as engines:
         space_sweep = SpaceSweep(
@@ -264,6 +269,15 @@ def sweep(
             on_trouble=not_kept,
         )
         return space_sweep.run(engines)
+
+
+def _cluster(where: str | Path, slower_by: float) -> Cluster:
+    """Connect to a cluster, whose troubles are warnings."""
+    return Cluster(
+        find_cluster(str(where)),
+        slower_by=slower_by,
+        on_trouble=lambda sentence: warnings.warn(sentence, UserWarning, stacklevel=3),
+    )
 
 
 @arguments(
@@ -284,6 +298,8 @@ def tune(
     samples: int = 7,
     racing: bool = True,
     history: bool | str | Path = False,
+    cluster: str | Path | None = None,
+    slower_by: float = SLOWER_BY,
     kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     allow_long: bool = False,
@@ -301,8 +317,9 @@ def tune(
     space. ``sampler`` is ``tpe``, ``random``, ``grid``, ``cmaes`` or ``qmc``. A contender gets
     ``samples`` launches and with ``racing`` a clear loser fewer; the leaders are measured again in
     turns before one is named. ``history`` keeps the runs and what was found, for ``run --tuned``
-    and the window: True in the user's own, or in the one named. ``on_tuning`` is called after each
-    configuration and each round of the final.
+    and the window: True in the user's own, or in the one named. ``cluster`` and ``slower_by`` are
+    those of ``sweep``: all workers with the hardware of ``device`` measure candidates at a time.
+    ``on_tuning`` is called after each configuration and each round of the final.
 
     Raises InputError when there is nothing to tune, CannotRunHere when a sampler lacks its package
     or no engine starts, WorkFailed when nothing can be measured. A history that fails meanwhile is
@@ -325,11 +342,15 @@ def tune(
     )
     check_sampler(sampler)
     ceilings = CeilingStore().find
-    with (
-        kept_in(history) as store,
-        EngineSession(python=python, threads=request.threads, ceilings=ceilings) as session,
-    ):
-        space = tuning_space(request, chosen, session.devices(), ranges)
+
+    def measuring() -> EngineSession | Cluster:
+        if cluster is not None:
+            return _cluster(cluster, slower_by)
+        return EngineSession(python=python, threads=request.threads, ceilings=ceilings)
+
+    with kept_in(history) as store, measuring() as session:
+        devices = session.devices if isinstance(session, Cluster) else session.devices()
+        space = tuning_space(request, chosen, devices, ranges)
         tuner = Tuner(session, chosen, space, options)
         if on_tuning is not None:
             tuner.on_progress = on_tuning
@@ -361,6 +382,40 @@ def operators(
     with EngineSession(python=python, threads=request.threads) as session:
         config = complete(request, chosen, session.devices())
         return session.operators(config, chosen, shapes=shapes)
+
+
+@arguments()
+def accesses(
+    workload: str,
+    *,
+    launch: int = 0,
+    place: Sequence[int] = (0, 0, 0),
+    warp: int = 0,
+    kernels: str | Path | Sequence[str | Path] = (),
+    python: str | None = None,
+    **knobs: Unpack[ProblemArguments],
+) -> AccessProfile:
+    """Run one block of a kernel on the CPU device and return what a warp of it asks of memory.
+
+    For each place of the source and array: requests, sectors of 32 bytes, bytes used of those
+    fetched, bank conflicts; and each request with the places of its 32 lanes. ``launch`` is one of
+    the variant's, ``place`` the block's in the grid, ``warp`` one of the block's, all from 0. The
+    rest is as ``run`` has it.
+
+    Raises InputError for a block or warp that is not there, CannotRunHere without the CPU device,
+    WorkFailed with file and line for a source whose accesses cannot be followed.
+    """
+    chosen = workload_of(workload, kernels, trust=False)
+    if knobs.get("device", "auto") == "auto":
+        knobs["device"] = "cpu"
+    if len(place) > 3:
+        raise InputError(f"a grid has no place with {len(place)} numbers", remedy="give three")
+    request = request_of(chosen.name, **knobs)
+    x, y, z = (*place, 0, 0, 0)[:3]
+    look = AccessLook(launch=launch, block=(x, y, z), warp=warp)
+    with EngineSession(python=python, threads=request.threads) as session:
+        config = complete(request, chosen, session.devices())
+        return session.accesses(config, chosen, look)
 
 
 @arguments()

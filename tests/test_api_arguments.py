@@ -13,7 +13,17 @@ import numpy as np
 import pytest
 
 import gpuexplorer
-from gpuexplorer.api import analyze, compare, devices, operators, run, study, sweep, tune
+from gpuexplorer.api import (
+    accesses,
+    analyze,
+    compare,
+    devices,
+    operators,
+    run,
+    study,
+    sweep,
+    tune,
+)
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.arguments import READERS
@@ -89,6 +99,7 @@ VALID: dict[Callable[..., Any], tuple[tuple[Any, ...], dict[str, Any]]] = {
     sweep: (("vector", {"size": [32]}), {"samples": 2, "seconds": 0.05}),
     tune: (("vector",), {"size": 64, "evaluations": 1, "samples": 2, "block_x": [32, 64]}),
     operators: (("vector",), {}),
+    accesses: (("vector",), {"size": 64}),
     analyze: (("vector",), {"arch": "sm_90"}),
     study: (("switches", "vector"), {"try_threads": [1], "rounds": 2, "seconds": 0.01}),
 }

@@ -18,13 +18,16 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "gpuexplorer"
 CODE = (
-    "backends/opencl/build_log.py", "compile/arguments.py", "workloads/cuda_source.py",
+    "backends/opencl/build_log.py", "compile/access_sites.py", "compile/arguments.py",
+    "workloads/cuda_source.py", "workloads/instances.py", "core/sharing.py", "history/documents.py",
+    "compile/early_returns.py", "compile/printing.py", "compile/shared_arrays.py",
     "compile/device_part.py", "compile/parameters.py", "compile/prelude", "compile/rewriter.py",
     "compile/subscripts.py", "compile/thread_numbers.py", "compile/type_probes.py",
     "history/sql/database.py", "history/sql/migrations.py", "report/html.py", "report/style.py",
     "reproduce.py", "selftest/faulty.py",
 )  # fmt: skip
-"""Modules whose text is CUDA, OpenCL C, a compiler's log, SQL, HTML, a style sheet or Python."""
+"""Modules whose text is CUDA, OpenCL C, a compiler's log, SQL, HTML, a style sheet, Python, or
+words to search for."""
 METHODS = {
     "compile", "endswith", "getattr", "glob", "hasattr", "match", "partition", "removeprefix",
     "removesuffix", "replace", "rpartition", "search", "setattr", "setStyleSheet", "setSuffix",

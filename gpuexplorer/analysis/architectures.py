@@ -18,6 +18,8 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import KERNEL_PRECISIONS
 
 ALL = "all"
+DEFAULT_ARCHITECTURE = "sm_90"
+"""Where one is wanted, and neither the user nor a GPU says which."""
 
 
 class Architecture(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from gpuexplorer.analysis.architectures import limits_of
+from gpuexplorer.analysis.instructions import Code
 from gpuexplorer.analysis.occupancy import (
     MAX_THREADS_PER_BLOCK,
     WARP,
@@ -41,6 +42,8 @@ class CompileRequest(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[str, ...] = ()
     whole_program: bool = False
     """Whether host code may stand in the file, which is left out."""
+    listed: bool = False
+    """Whether the instructions are wanted, too, with the source lines they come from."""
 
 
 class KernelFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +61,8 @@ class KernelFigures(msgspec.Struct, frozen=True, kw_only=True):
     barriers: int | None
     max_threads_per_block: int | None
     """What ``__launch_bounds__`` allows; None without them."""
+    code: Code | None = None
+    """Its instructions, where they were asked for."""
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):

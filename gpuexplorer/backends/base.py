@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.backends.cpu import memory_available_B
+from gpuexplorer.core.accesses import AccessLook, Trace
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.device import DeviceInfo, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
@@ -87,6 +88,10 @@ class Backend(ABC):
     @abstractmethod
     def runner(self, plan: Plan, device: DeviceInfo) -> Runner:
         """Return a runner for one configuration; nothing is built or allocated yet."""
+
+    def prepare(self, device: DeviceInfo) -> None:
+        """Load and open what a first run on a device would have to wait for."""
+        return None
 
     def memory_free_B(self, device: DeviceInfo) -> int | None:
         """Return the bytes that a run could take of a device now; None where that is not known."""
@@ -229,6 +234,13 @@ class Runner(ABC):
         """Raise WrongResult when a launch wrote outside its arrays, as far as that can be seen."""
         return None
 
+    def printed(self) -> str | None:
+        """Return what kernels printed in the launch that was checked; None where none did.
+
+        On an NVIDIA GPU the driver prints it, to the engine's own output.
+        """
+        return None
+
     def adopt(self, other: Runner) -> bool:
         """Take over ``other``'s allocated arrays and their contents; False when that cannot be.
 
@@ -260,6 +272,17 @@ class Runner(ABC):
         raise CannotRunHere(
             f"nothing tells the operators of '{self.plan.config.variant}'",
             remedy="choose a variant that PyTorch runs",
+        )
+
+    def accesses(self, look: AccessLook) -> Trace:
+        """Count what a warp of one launch asks of memory; the arrays are filled.
+
+        Raises CannotRunHere where nothing tells it.
+        """
+        raise CannotRunHere(
+            f"the accesses of '{self.plan.config.variant}' are counted on the CPU device, and "
+            f"{self.device.id} ({self.device.name}) is none",
+            remedy="choose the CPU device and a variant that is a kernel",
         )
 
     def arithmetic(self) -> Arithmetic | None:

@@ -9,7 +9,7 @@ from gpuexplorer.charts.words import (
     STOPPED,
     TRAFFIC_NAMES,
     cause_words,
-    checked_by,
+    checked_against,
     error_words,
     median_words,
     timing_words,
@@ -18,6 +18,9 @@ from gpuexplorer.charts.words import (
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.text import visible
 from gpuexplorer.core.units import count, percent, plural, quantity
+
+SHOWN_LINES = 20
+"""Of what kernels print; the document has all that was kept."""
 
 
 def facts(result: RunResult) -> list[tuple[str, str, str]]:
@@ -36,8 +39,9 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     if check is None:
         rows.append(("result", "", verification_words(result)))
     else:
-        error = f"{error_words(check)} (against float64 {checked_by(check.method)})"
+        error = f"{error_words(check)} (against {checked_against(check.method)})"
         rows.append(("result", "verified" if check.ok else "WRONG", error))
+    rows += _printed(result)
     rows += _arithmetic(result)
     noise = percent(timing.max_noise)
     known = f"median known to {noise}" if timing.converged else f"median not known to {noise}"
@@ -76,6 +80,18 @@ def dropped_words(samples: int) -> str:
         "{number} launches were timed and lost, because samples came faster than they were taken "
         "in",
     )
+
+
+def _printed(result: RunResult) -> list[tuple[str, str, str]]:
+    """Return what the kernels printed in the launch that was checked."""
+    lines = (result.printed or "").splitlines()
+    if not lines:
+        return []
+    shown = [visible(line) for line in lines[:SHOWN_LINES]]
+    if len(lines) > SHOWN_LINES:
+        shown.append("…")
+    words = plural(len(lines), "{number} line", "{number} lines")
+    return [("printed", words, "\n".join(shown))]
 
 
 def _arithmetic(result: RunResult) -> list[tuple[str, str, str]]:

@@ -28,7 +28,9 @@ FAR = 0.07
 MOST_PATH = 60
 """Points of a line that words keep clear of."""
 GAP = 0.010
-"""Between a point and its words."""
+"""Between a point and its words, as a share of a panel that is as wide as the page."""
+MARKER_IN = 0.048
+"""Half the height in inches of a point's marker, where the panel is low."""
 OUTSIDE = -9.0
 """As a share of a panel: far to the left of it, or below."""
 ROUNDING = 1e-9
@@ -94,7 +96,8 @@ def place_labels(
     a label gets the first that is free, or else the one that hides the least.
     """
     line = LINE_IN / height_in
-    taken = [Box(x - marker / 2, y - marker, marker, 2 * marker) for x, y in points]
+    across, up = marker / width, max(marker, MARKER_IN / height_in)
+    taken = [Box(x - across / 2, y - up, across, 2 * up) for x, y in points]
     taken += obstacles
     areas = np.array([(b.x, b.y, b.x + b.width, b.y + b.height) for b in taken])
     found: list[Box] = []
@@ -102,7 +105,7 @@ def place_labels(
         wide = LETTER * len(text) / width
         best: tuple[float, Box] | None = None
         for near in (1.0, 2.2, 3.6, 5.0):
-            for box in _around(x, y, wide, line, near):
+            for box in _around(x, y, wide, line, near, GAP / width):
                 hidden = 4 * box.outside() + _hidden(box, areas)
                 if best is None or hidden < best[0]:
                     best = (hidden, box)
@@ -134,9 +137,9 @@ def along(path: Sequence[tuple[float, float]], step: float = 0.012) -> list[Box]
     return boxes
 
 
-def _around(x: float, y: float, wide: float, line: float, near: float) -> list[Box]:
+def _around(x: float, y: float, wide: float, line: float, near: float, gap: float) -> list[Box]:
     """Return the places around a point, the preferred ones first."""
-    aside, above = GAP * near, GAP + 0.9 * line * near
+    aside, above = gap * near, GAP + 0.9 * line * near
     below = -above - 0.4 * line
     level = -0.35 * line
     return [
@@ -220,7 +223,7 @@ def point_labels(
 
 def _beside_intervals(panel: Panel, axes: tuple[Axis, Axis], width: float) -> list[Placed]:
     """Return words right of each level interval, or left of it where they fit only there."""
-    placed = []
+    placed, gap = [], GAP / width
     levels = [
         _place(float(one.x[0]), axes[0])
         for one in panel.series
@@ -238,9 +241,9 @@ def _beside_intervals(panel: Panel, axes: tuple[Axis, Axis], width: float) -> li
                 continue
             low, high = lows[i][0], highs[i][0]
             wide = LETTER * len(words) / width
-            at = (px if math.isnan(high) else high) + 2 * GAP
-            at = next((line + GAP for line in levels if at - GAP < line < at + wide), at)
-            left = (px if math.isnan(low) else low) - 2 * GAP - wide
+            at = (px if math.isnan(high) else high) + 2 * gap
+            at = next((line + gap for line in levels if at - gap < line < at + wide), at)
+            left = (px if math.isnan(low) else low) - 2 * gap - wide
             if at + wide > 1 and left >= 0:
                 at = left
             x, y = float(one.x[i]), float(one.y[i])

@@ -68,6 +68,11 @@ def conclusions(tuning: Tuning) -> list[str]:
         f"{tuning.search_s:.1f} s: {measured} measured, {pruned} given up early, {failed} failed; "
         f"the final took {tuning.final_s:.1f} s."
     )
+    if len(tuning.cards) > 1:
+        lines.append(
+            f"{len(tuning.cards)} cards of this hardware searched at a time; the turns of each "
+            "round stood on one of them."
+        )
     return lines
 
 

@@ -201,7 +201,7 @@ def cause_words(result: RunResult) -> str:
     if error is None or error < UNCERTAIN:
         return ""
     cores = cores_of(result.device.backend, result.device.compute_units)
-    return disturbance(state.other_cores, state.stolen, cores)
+    return disturbance(state.other_cores, state.stolen, cores, state.other_programs or ())
 
 
 def error_words(check: Verification) -> str:
@@ -220,20 +220,21 @@ def verification_words(result: RunResult) -> str:
     return f"Not verified: {result.not_verified}." if result.not_verified else NOT_VERIFIED
 
 
-def checked_by(method: str) -> str:
-    """Return how a result was compared with float64, for "checked against float64 …".
+def checked_against(method: str) -> str:
+    """Return what a result was compared with, and how, for "checked against …".
 
     ``method`` is a document's, such as ``freivalds with 4 random vectors, float64``.
     """
-    words = method.replace(", float64", "")
+    trusted = re.search(r", variant ([\w-]+)", method)
+    words = method.replace(trusted[0] if trusted else ", float64", "")
     for pattern, plain in CHECKS:
         words = re.sub(pattern, plain, words)
-    return words
+    return f"{trusted[1]}'s results {words}" if trusted else f"float64 {words}"
 
 
 def check_words(check: Verification) -> str:
     """Return what one check found."""
-    how = checked_by(check.method)
+    what = checked_against(check.method)
     if check.ok:
-        return f"Verified against float64 {how}: {error_words(check)}."
-    return f"WRONG RESULT against float64 {how}: {error_words(check)}."
+        return f"Verified against {what}: {error_words(check)}."
+    return f"WRONG RESULT against {what}: {error_words(check)}."

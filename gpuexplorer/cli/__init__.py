@@ -6,6 +6,7 @@ Importing this imports neither a window nor a plotter nor a framework.
 from __future__ import annotations
 
 import _thread
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,9 +26,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.unraisablehook is sys.__unraisablehook__:
         sys.unraisablehook = _unraisable
     try:
-        return _run(arguments)
+        code = _run(arguments)
+        if argv is None:  # done: an interrupt during Python's end would replace the exit code
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
     except KeyboardInterrupt:  # at any moment, the imports below included
-        return EXIT_INTERRUPTED
+        code = EXIT_INTERRUPTED
+    return code
 
 
 def _unraisable(lost: Any) -> None:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from gpuexplorer.analysis.architectures import chosen_architectures, gpu_words
 from gpuexplorer.analysis.static import Analysis, CurvePoint, KernelAnalysis
 from gpuexplorer.charts.words import block_words
+from gpuexplorer.cli.accesses import accesses, check_accesses_alone
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.knob_options import request_of
+from gpuexplorer.cli.listing import list_instructions
 from gpuexplorer.cli.messages import output_console
 from gpuexplorer.cli.output import check_results, pretty_json
 from gpuexplorer.cli.sheets import plain_table
@@ -30,11 +32,21 @@ BAR = 20
 
 
 def command(options: argparse.Namespace) -> int:
-    """Compile, print the figures, and write the files that were asked for."""
-    check_results(options.json, plot=options.plot)
-    architectures = chosen_architectures(options.arch)
+    """Compile and print the figures or the instructions, or run a block and print its accesses."""
+    if options.accesses:
+        return accesses(options)
+    check_accesses_alone(options)
     subject = Path(options.subject)
     is_file = subject.suffix in SOURCE_SUFFIXES or subject.name != options.subject
+    _check_kind(options, is_file=is_file)
+    if options.sass or options.diff:
+        return list_instructions(options, is_file=is_file)
+    if options.csv:
+        raise InputError(
+            "--csv is a table of instructions or accesses", remedy="give --sass or --accesses"
+        )
+    check_results(options.json, plot=options.plot)
+    architectures = chosen_architectures(options.arch)
     analysis = (_file if is_file else _workload)(options, architectures)
     delivery = Delivery(json=options.json, verbose=options.verbose)
     delivery.show(lambda: _print(analysis, output_console()))
@@ -51,13 +63,23 @@ def _draw(analysis: Analysis, path: Path) -> None:
     render(occupancy_chart(analysis), path)
 
 
-def _file(options: argparse.Namespace, architectures: Sequence[str]) -> Analysis:
+def _check_kind(options: argparse.Namespace, *, is_file: bool) -> None:
+    """Refuse what belongs to a workload of a file, and what belongs to a file of a workload."""
     for name, given in (("--variant", options.variant), ("--size", options.size)):
-        if given:
+        if given and is_file:
             raise InputError(
                 f"{name} belongs to a workload, and {options.subject} is a file",
                 remedy="leave it out, or give a workload's name",
             )
+    for name, given in (("--dynamic-shared", options.dynamic_shared), ("--entry", options.entry)):
+        if given and not is_file:
+            raise InputError(
+                f"{name} belongs to a file: a workload's manifest says what is launched",
+                remedy="leave it out, or give the .cu file",
+            )
+
+
+def _file(options: argparse.Namespace, architectures: Sequence[str]) -> Analysis:
     return analyze_file(
         Path(options.subject),
         architectures,
@@ -71,12 +93,6 @@ def _file(options: argparse.Namespace, architectures: Sequence[str]) -> Analysis
 
 
 def _workload(options: argparse.Namespace, architectures: Sequence[str]) -> Analysis:
-    for name, given in (("--dynamic-shared", options.dynamic_shared), ("--entry", options.entry)):
-        if given:
-            raise InputError(
-                f"{name} belongs to a file: a workload's manifest says what is launched",
-                remedy="leave it out, or give the .cu file",
-            )
     request = request_of(options, options.subject)
     workload = pick(load(options.kernels), options.subject)
     return analyze_variant(workload, request, architectures, python=options.python)

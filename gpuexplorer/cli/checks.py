@@ -68,6 +68,12 @@ OPTIONAL: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "'gpuexplorer[nvrtc]'",
     ),
     (
+        "nvdisasm",
+        ("nvidia-cuda-nvdisasm",),
+        "the machine instructions of kernels: analyze --sass and the Kernel view",
+        "nvidia-cuda-nvdisasm",
+    ),
+    (
         "NVML",
         ("nvidia-ml-py",),
         "clock, power and temperature of NVIDIA GPUs",

@@ -12,6 +12,7 @@ from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.hosts import read_hosts
+from gpuexplorer.cluster.paces import SLOWER_BY
 from gpuexplorer.cluster.place import FILE, ClusterPlace, find_cluster
 from gpuexplorer.cluster.starting import (
     Launcher,
@@ -45,6 +46,26 @@ def place_of(word: str | None) -> ClusterPlace:
             remedy="start one with 'gpuexplorer cluster up', or name its cluster.toml",
         )
     return find_cluster(str(default_folder()) if word is None else word)
+
+
+def cluster_of(options: argparse.Namespace) -> Cluster | None:
+    """Connect to the cluster that a search is to be spread over, and say who measures; or None."""
+    if options.cluster is None:
+        if options.slower_by is not None:
+            raise InputError(
+                "--slower-by is for the workers of a cluster", remedy="give --cluster as well"
+            )
+        return None
+    if options.python is not None:
+        raise InputError(
+            "--engine names one of this machine's, and a cluster's workers use theirs",
+            remedy="leave it out, or leave --cluster out",
+        )
+    slower_by = SLOWER_BY if options.slower_by is None else options.slower_by
+    cluster = Cluster(find_cluster(options.cluster), slower_by=slower_by, on_trouble=say_trouble)
+    for sentence in cluster.words():
+        say(f"gpuexplorer: {sentence}")
+    return cluster
 
 
 def _up(options: argparse.Namespace) -> int:

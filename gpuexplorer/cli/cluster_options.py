@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
 
 COMMANDS = {
@@ -20,6 +21,7 @@ EXAMPLES = """examples:
   gpuexplorer cluster up --slurm 16 --partition gpu --time 04:00:00
   gpuexplorer cluster show
   gpuexplorer sweep matmul --block-x 1:256:*2 --cluster ~/.local/share/gpuexplorer/cluster
+  gpuexplorer tune matmul --variant tiled --cluster ~/.local/share/gpuexplorer/cluster
   gpuexplorer cluster down
 
 Each worker measures on one GPU and uses Dask distributed (the extra 'cluster'). What is said
@@ -32,21 +34,7 @@ def add_options(
     cluster: argparse.ArgumentParser, everywhere: Callable[[argparse.ArgumentParser], None]
 ) -> None:
     """Add the commands with their options."""
-    made = cluster.add_subparsers(
-        title="commands",
-        metavar="COMMAND",
-        dest="action",
-        parser_class=type(cluster),
-        required=True,
-    )
-    parsers = {}
-    for name, words in COMMANDS.items():
-        parser = made.add_parser(
-            name, help=words, description=words[0].upper() + words[1:] + ".", allow_abbrev=False
-        )
-        parser.set_defaults(action=name)
-        everywhere(parser)
-        parsers[name] = parser
+    parsers = common.commands_of(cluster, COMMANDS, everywhere)
     for name in ("show", "down"):
         parsers[name].add_argument(
             "cluster", metavar="CLUSTER", nargs="?",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gpuexplorer.cli import values
+from gpuexplorer.core.shared_device import FAR_NICE, WHEN_SHARED
 
 Group = argparse._ActionsContainer
 
@@ -57,6 +59,16 @@ def engine(group: Group) -> None:
         "an environment's folder, or an engine on another machine (default: built-in, or as "
         "'engines default' says)",
     )  # fmt: skip
+    group.add_argument(
+        "--when-shared", choices=WHEN_SHARED,
+        help="when others use the device: warn (default), or wait until it is free; Ctrl-C ends "
+        "the waiting",
+    )  # fmt: skip
+    group.add_argument(
+        "--nice", type=values.nice, metavar="N",
+        help="how much the engine leaves the processor to others, 0 to 19 (default: 0, "
+        f"on another machine {FAR_NICE})",
+    )  # fmt: skip
     history(group)
     _verbose(group)
 
@@ -76,6 +88,33 @@ def _verbose(group: Group) -> None:
     )
 
 
+def commands_of(
+    parent: argparse.ArgumentParser,
+    words: Mapping[str, str],
+    shared: Callable[[argparse.ArgumentParser], None],
+    *,
+    usual: str | None = None,
+) -> dict[str, argparse.ArgumentParser]:
+    """Give a command commands of its own, and return their parsers by name.
+
+    ``words`` say what each does, ``shared`` adds what all of them have, and ``usual`` is the one
+    that runs where none is named; without it one has to be.
+    """
+    made = parent.add_subparsers(
+        title="commands", metavar="COMMAND", dest="action", parser_class=type(parent),
+        required=usual is None,
+    )  # fmt: skip
+    parent.set_defaults(action=usual)
+    parsers = {}
+    for name, does in words.items():
+        parser = parsers[name] = made.add_parser(
+            name, help=does, description=does[0].upper() + does[1:] + ".", allow_abbrev=False
+        )
+        parser.set_defaults(action=name)
+        shared(parser)
+    return parsers
+
+
 # ---- what to run, and how
 
 
@@ -92,6 +131,16 @@ def yes(how: Group, without: str = "") -> None:
         if without
         else "agree to launches that take longer than 2 s",
     )  # fmt: skip
+
+
+def detach(way: Group) -> None:
+    """Add what measures without this program, and what ``jobs`` collects it with."""
+    way.add_argument(
+        "--detach", action="store_true",
+        help="measure without this program, on the engine's machine, also when this one is "
+        "switched off; see 'gpuexplorer jobs'",
+    )  # fmt: skip
+    way.add_argument("--collect", metavar="JOB", help=argparse.SUPPRESS)
 
 
 # ---- files

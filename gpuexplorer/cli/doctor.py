@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from gpuexplorer.analysis.disturbance import shared_words
 from gpuexplorer.cli import checks
 from gpuexplorer.cli.messages import output_console
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
@@ -125,6 +126,15 @@ def _telemetry(
             gives = ", ".join(FIELD_TITLES[field] for field in state.gives)
             lacks = "; ".join(f"{FIELD_TITLES[f]}: {why}" for f, why in state.missing.items())
             has = gives or state.reason
+            if words := shared_words(state, device, named=False):
+                shared = checks.Check(
+                    area=area,
+                    name="others",
+                    status="warn",
+                    found=words,
+                    remedy="figures suffer from it; '--when-shared wait' waits until it is free",
+                )
+                made.append(shared)
             made.append(
                 checks.Check(
                     area=area,

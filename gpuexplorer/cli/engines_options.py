@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from gpuexplorer.cli import common_options as common
+
 COMMANDS = {
     "list": "the engines that have a name, and what each says it has",
     "find": "look for Pythons: environments around this folder, conda, pyenv, uv, the system's",
@@ -44,18 +46,8 @@ def add_options(
     engines: argparse.ArgumentParser, everywhere: Callable[[argparse.ArgumentParser], None]
 ) -> None:
     """Add the commands with their options; without one, the list."""
-    engines.set_defaults(action="list", quick=False)
-    made = engines.add_subparsers(
-        title="commands", metavar="COMMAND", dest="action", parser_class=type(engines)
-    )
-    parsers = {}
-    for name, words in COMMANDS.items():
-        parser = made.add_parser(
-            name, help=words, description=words[0].upper() + words[1:] + ".", allow_abbrev=False
-        )
-        parser.set_defaults(action=name)
-        everywhere(parser)
-        parsers[name] = parser
+    engines.set_defaults(quick=False)
+    parsers = common.commands_of(engines, COMMANDS, everywhere, usual="list")
     parsers["list"].add_argument(
         "--quick", action="store_true", help="names and paths alone; start nothing"
     )

@@ -46,6 +46,8 @@ def command(options: argparse.Namespace) -> int:
 def _list(options: argparse.Namespace) -> None:
     query = Query(
         text=options.search,
+        machine=options.machine,
+        person=options.person,
         workload=options.workload,
         variant=options.variant,
         precision=options.precision,
@@ -224,6 +226,8 @@ def _show(options: argparse.Namespace) -> None:
     facts = {
         "id": run_id,
         "measured": when(result.time_utc),
+        "on": result.environment.machine or "",
+        "by": result.environment.person or "",
         "starred": "yes" if row.starred else "",
         "tags": ", ".join(row.tags),
         "note": row.note,

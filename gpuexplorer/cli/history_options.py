@@ -49,6 +49,8 @@ def add_options(history: argparse.ArgumentParser) -> None:
     which.add_argument("--variant", metavar="V")
     which.add_argument("--precision", metavar="P")
     which.add_argument("--device", metavar="D", help="a device's id or its name")
+    which.add_argument("--machine", metavar="M", help="the machine that measured, by its name")
+    which.add_argument("--person", metavar="P", help="who measured, by the user's name there")
     which.add_argument("--tag", metavar="T")
     which.add_argument("--starred", action="store_true", default=None, help="only starred runs")
     which.add_argument("--group", metavar="ID", help="the runs of one sweep or tuning")
@@ -69,18 +71,7 @@ def add_options(history: argparse.ArgumentParser) -> None:
 
 
 def _add_commands(history: argparse.ArgumentParser) -> None:
-    made = history.add_subparsers(
-        title="commands", metavar="COMMAND", dest="action", parser_class=type(history)
-    )
-    history.set_defaults(action="list")
-    parsers = {}
-    for name, words in COMMANDS.items():
-        parser = made.add_parser(
-            name, help=words, description=words[0].upper() + words[1:] + ".", allow_abbrev=False
-        )
-        parser.set_defaults(action=name)
-        common.everywhere(parser)
-        parsers[name] = parser
+    parsers = common.commands_of(history, COMMANDS, common.everywhere, usual="list")
     for name in ("show", "note"):
         parsers[name].add_argument("id", metavar="ID")
     for name in ("star", "unstar", "tag", "untag", "delete"):

@@ -1,4 +1,4 @@
-"""``gpuexplorer jobs``: sweeps that run without this program, here and on other machines."""
+"""``gpuexplorer jobs``: searches that run without this program, here and on other machines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.units import count
 from gpuexplorer.environments import detached
 from gpuexplorer.environments.detached import Detached, DetachedState
 
@@ -41,13 +40,16 @@ def _list(options: argparse.Namespace) -> int:
     if options.json == "-":
         return 0
     if not found:
-        say("gpuexplorer: no detached job; 'gpuexplorer sweep ... --detach' begins one")
+        say("gpuexplorer: no detached job; 'sweep ... --detach' and 'tune ... --detach' begin one")
         return 0
     table = plain_table("job", "where", "done", "state", "what", figures=("done",))
     for one, state in found:
-        done = "?" if isinstance(state, str) else f"{count(state.done)} of {count(one.total)}"
+        done = "?" if isinstance(state, str) else detached.progress_words(one, state.done)
         table.add_row(one.id, one.where, done, _words(one, state), one.title)
     output_console().print(table)
+    for one, state in found:
+        if isinstance(state, DetachedState) and _ended_with_machine(one, state):
+            _say_ended_with_machine(one)
     return 0
 
 
@@ -59,14 +61,34 @@ def _look(one: Detached) -> DetachedState | str:
         return str(error)
 
 
+def _say_ended_with_machine(one: Detached) -> None:
+    machine = one.machine.host if one.machine is not None else "this machine"
+    say(
+        f"gpuexplorer: {machine} was started anew while job {one.id} was measured; it continues "
+        f"after what it has stored with: gpuexplorer jobs continue {one.id}"
+        if one.total
+        else f"gpuexplorer: {machine} was started anew while job {one.id} was tuned; the tuning "
+        f"begins anew with: gpuexplorer jobs continue {one.id}"
+    )
+
+
+def _ended_with_machine(one: Detached, state: DetachedState) -> bool:
+    """Whether a job lacks something because its machine was started anew."""
+    return state.rebooted and not (state.running or state.stopped or state.finished)
+
+
 def _words(one: Detached, state: DetachedState | str) -> str:
     if isinstance(state, str):
         return state
     if state.running:
         return "measuring"
-    if state.done >= one.total:
+    if state.finished:
         return "done: collect it"
-    return "ended: collect or continue it" if state.stopped else "interrupted: continue it"
+    if state.stopped:
+        return "ended: collect or continue it"
+    if _ended_with_machine(one, state):
+        return "ended with its machine: continue it"
+    return "interrupted: continue it"
 
 
 def _follow(options: argparse.Namespace) -> int:
@@ -76,7 +98,7 @@ def _follow(options: argparse.Namespace) -> int:
         while True:
             state = detached.state_of(one)
             if state.done != before or not state.running:
-                say(f"gpuexplorer: {count(state.done)} of {count(one.total)} configurations done")
+                say(f"gpuexplorer: {detached.progress_words(one, state.done)} done")
             before = state.done
             if not state.running:
                 say(f"gpuexplorer: job {one.id} is {_words(one, state)}")
@@ -92,9 +114,9 @@ def _collect(options: argparse.Namespace) -> int:
     from gpuexplorer.cli import main
 
     one = detached.find_detached(options.job)
-    code = main([*one.arguments, "--resume", "--collect", one.id])
+    code = main([*one.arguments, *(["--resume"] if one.total else []), "--collect", one.id])
     state = detached.state_of(one)
-    if not state.running and state.done >= one.total:
+    if not state.running and state.finished:
         detached.forget(one)
         say(f"gpuexplorer: job {one.id} was collected whole and is deleted")
     return code

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from gpuexplorer.cli import common_options as common
+
 COMMANDS = {
     "list": "every detached job: where it is, how far, and what comes next",
     "follow": "say how far one is until it has ended",
@@ -14,29 +16,22 @@ COMMANDS = {
 }
 EXAMPLES = """examples:
   gpuexplorer sweep matmul --block-x 1:256 --block-y 1:16 --engine gpu --detach
+  gpuexplorer tune matmul --variant tiled --sampler grid --detach
   gpuexplorer jobs
   gpuexplorer jobs follow 3f2a
   gpuexplorer jobs collect 3f2a
   gpuexplorer jobs end 3f2a --delete
 
-A detached sweep is measured by its engine's machine without this program, also when this machine is
-switched off. Its results are there until they are collected; then it is deleted."""
+A detached sweep or tuning is measured by its engine's machine without this program, also when this
+one is switched off. Its results are there until they are collected; then it is deleted. A tuning is
+collected once it has ended, and begins anew where it was interrupted."""
 
 
 def add_options(
     jobs: argparse.ArgumentParser, everywhere: Callable[[argparse.ArgumentParser], None]
 ) -> None:
     """Add the commands with their options; without one, the list."""
-    jobs.set_defaults(action="list")
-    made = jobs.add_subparsers(
-        title="commands", metavar="COMMAND", dest="action", parser_class=type(jobs)
-    )
-    for name, words in COMMANDS.items():
-        parser = made.add_parser(
-            name, help=words, description=words[0].upper() + words[1:] + ".", allow_abbrev=False
-        )
-        parser.set_defaults(action=name)
-        everywhere(parser)
+    for name, parser in common.commands_of(jobs, COMMANDS, everywhere, usual="list").items():
         if name != "list":
             parser.add_argument("job", metavar="JOB", help="the beginning of its id")
         if name == "end":

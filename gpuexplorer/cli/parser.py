@@ -25,6 +25,7 @@ from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli.knob_options import add_knob
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.shared_device import choose_sharing
 from gpuexplorer.workloads.strict import suggestion
 
 Give = Callable[[argparse.ArgumentParser], None]
@@ -121,14 +122,14 @@ TABLE: dict[str, Command] = {
         tune_options.EXAMPLES,
     ),
     "jobs": Command(
-        "sweeps that run without this program (--detach): list, follow, collect, continue, end",
+        "searches that run without this program (--detach): list, follow, collect, continue, end",
         "jobs",
         _jobs,
         jobs_options.EXAMPLES,
         shared=common.without_engine,
     ),
     "cluster": Command(
-        "start, show and end workers on many GPUs, which 'sweep --cluster' measures on",
+        "start, show and end workers on many GPUs, for 'sweep --cluster' and 'tune --cluster'",
         "cluster",
         _cluster,
         cluster_options.EXAMPLES,
@@ -293,6 +294,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     options.arguments = given
     if getattr(options, "deadline", None):  # for the engines that this program starts
         os.environ[BUILD_DEADLINE_VARIABLE] = str(options.deadline)
+    choose_sharing(getattr(options, "when_shared", None), getattr(options, "nice", None))
     if getattr(options, "history", None):  # for whatever opens the history in this program
         from gpuexplorer.history.place import ENVIRONMENT_VARIABLE
 

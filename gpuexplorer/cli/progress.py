@@ -14,6 +14,7 @@ from gpuexplorer.engine.session import RunProgress
 PLAIN_EVERY_S = 5.0
 STAGES = {
     "start": "starting the engine",
+    "wait": "waiting until nobody else uses the device",
     "check": "checking",
     "inputs": "making inputs",
     "build": "compiling",

@@ -52,6 +52,10 @@ def command(options: argparse.Namespace) -> int:
     A run that ends early by an error is printed and kept with the samples it has, and the error
     follows; one whose result was found wrong only where a part of it is in the history already.
     """
+    if options.watch:
+        from gpuexplorer.cli.watch import watch
+
+        return watch(options)
     check_results(options.json, options.csv, plot=options.plot)
     workload = pick(load(options.kernels), options.workload)
     if options.tuned:

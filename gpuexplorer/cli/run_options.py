@@ -15,7 +15,8 @@ RUN_EXAMPLES = """examples:
   gpuexplorer run matmul --variant naive --block 256x1 --plot run.svg --csv samples.csv
   gpuexplorer run mlp --variant torch --size B=32 --precision bf16 --switch compile=default
   gpuexplorer run mine --kernels ~/kernels --device cuda:0 --include-transfers
-  gpuexplorer run mine.cu --size N=1024 --block 16x16 --reference 'A @ B'"""
+  gpuexplorer run mine.cu --size N=1024 --block 16x16 --reference 'A @ B'
+  gpuexplorer run mine.cu --watch"""
 NEW_EXAMPLES = """examples:
   gpuexplorer new mine.cu                                   a first kernel, with its manifest
   gpuexplorer new mine.cu --reference "A @ B"               what mine.cu's only output should be
@@ -38,7 +39,12 @@ after you agreed, see 'gpuexplorer run --help' at --trust."""
 ANALYZE_EXAMPLES = """examples:
   gpuexplorer analyze kernel.cu --arch sm_90 --block 16x16
   gpuexplorer analyze kernel.cu --arch H100 --arch rtx4090 --set TILE=32 --plot occupancy.svg
-  gpuexplorer analyze matmul --variant tiled --arch all --json -"""
+  gpuexplorer analyze matmul --variant tiled --arch all --json -
+  gpuexplorer analyze kernel.cu --sass --arch sm_80 --csv instructions.csv
+  gpuexplorer analyze matmul --diff sm_80 sm_90             the lines that are compiled otherwise
+  gpuexplorer analyze matmul --diff naive tiled --arch H100
+  gpuexplorer analyze matmul --variant naive --size 1024 --block 32x8 --accesses
+  gpuexplorer analyze transpose --variant tiled --accesses --warp 3 --csv accesses.csv"""
 
 
 def add_run(run: argparse.ArgumentParser) -> None:
@@ -69,6 +75,11 @@ def add_run(run: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_knob(how, "threads")
     common.yes(how)
+    how.add_argument(
+        "--watch", action="store_true",
+        help="measure again whenever a file of your own workload is saved, in turns with the "
+        "version before, until Ctrl-C",
+    )  # fmt: skip
     files = run.add_argument_group("files")
     common.no_history(files, "the run")
     common.csv(files, "write every sample as a table")
@@ -134,7 +145,8 @@ def add_analyze(analyze: argparse.ArgumentParser) -> None:
     what = analyze.add_argument_group("what to compile")
     what.add_argument(
         "--arch", action="append", default=[], metavar="A",
-        help="such as sm_90, or a GPU such as H100, or all; may repeat (default: all)",
+        help="such as sm_90, or a GPU such as H100, or all; may repeat (default: all, and sm_90 "
+        "for instructions)",
     )  # fmt: skip
     add_knob(what, "block", "threads per block (default: the variant's; 256 for a file)")
     add_knob(what, "precision", "what real is: fp64, fp32 or fp16")
@@ -153,4 +165,33 @@ def add_analyze(analyze: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     workload = analyze.add_argument_group("of a workload")
     add_knobs(workload, "variant", "size")
-    common.plot(analyze.add_argument_group("files"), "draw the occupancy")
+    instructions = analyze.add_argument_group("instructions")
+    instructions.add_argument(
+        "--sass", action="store_true",
+        help="list each kernel's machine instructions under the source lines they come from",
+    )  # fmt: skip
+    instructions.add_argument(
+        "--diff", nargs=2, metavar=("A", "B"),
+        help="how the instructions of two architectures differ, or of two variants",
+    )  # fmt: skip
+    accesses = analyze.add_argument_group("accesses of a warp")
+    accesses.add_argument(
+        "--accesses", action="store_true",
+        help="run one block on the CPU device and count what a warp of it asks of memory: sectors "
+        "a request, bytes used of those fetched, bank conflicts",
+    )  # fmt: skip
+    accesses.add_argument(
+        "--launch", type=values.count, metavar="L", default=0,
+        help="which launch of the variant, from 0 (default: 0)",
+    )  # fmt: skip
+    accesses.add_argument(
+        "--place", type=values.place, metavar="X,Y,Z", default=(0, 0, 0),
+        help="the block's place in the grid, from 0 (default: 0,0,0)",
+    )  # fmt: skip
+    accesses.add_argument(
+        "--warp", type=values.count, metavar="W", default=0,
+        help="which warp of the block, from 0 (default: 0)",
+    )  # fmt: skip
+    files = analyze.add_argument_group("files")
+    common.plot(files, "draw the occupancy")
+    common.csv(files, "write a row for each instruction (--sass, --diff) or access (--accesses)")

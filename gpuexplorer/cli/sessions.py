@@ -31,6 +31,7 @@ def open_session(options: argparse.Namespace, python: str | None = None) -> Engi
         threads=getattr(options, "threads", None),
         log=(lambda line: say(f"engine: {line}")) if options.verbose else None,
         ceilings=ceilings,
+        on_shared=lambda words: say(f"gpuexplorer: {words}"),
     )
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.cluster import cluster_of
 from gpuexplorer.cli.delivery import Delivery
+from gpuexplorer.cli.detach import check_detach, collected, detach
 from gpuexplorer.cli.keeping import warn_not_kept
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_results
@@ -21,12 +23,13 @@ from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.knobs import BLOCK_AXES, BY_AXIS, TRANSFERS, request_from
+from gpuexplorer.core.shared_device import when_shared
 from gpuexplorer.core.sweep import SweepDocument, reasons, sweep_json
 from gpuexplorer.core.units import count, plural
-from gpuexplorer.engine.detached import Work
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.results.sweep import fastest_sheet, sheet_of
 from gpuexplorer.search.collected import Collected
+from gpuexplorer.search.detached import Work
 from gpuexplorer.search.engines import Engines
 from gpuexplorer.search.measuring import AT_MOST_S, Measuring
 from gpuexplorer.search.space import Axis, Space
@@ -83,62 +86,24 @@ def command(options: argparse.Namespace) -> int:
 
 def _detach(space_sweep: SpaceSweep, devices: DeviceList, options: argparse.Namespace) -> int:
     """Have what waits measured without this program."""
-    from gpuexplorer.environments import detached
-
     work = Work(
         source=space_sweep.workload.source,
         configs=space_sweep.sweep.coming,
         options=space_sweep.measuring,
         devices=devices,
         agreed=agreed(space_sweep.workload),
+        when_shared=when_shared(),
     )
-    arguments = [w for w in options.arguments if w not in ("--detach", "--resume")]
-    title = shlex.join(arguments)
-    one = detached.begin(title, work, arguments, python_of(options))
-    say(
-        f"gpuexplorer: job {one.id} is measured without this program; 'gpuexplorer jobs' lists it, "
-        f"'gpuexplorer jobs collect {one.id}' takes what it has into the history"
-    )
-    return 0
-
-
-def _collected(word: str) -> Collected:
-    from gpuexplorer.environments import detached
-
-    one = detached.find_detached(word)
-    found = detached.outcomes(one)
-    if not found:
-        raise InputError(
-            f"job {one.id} has measured nothing yet", remedy=f"follow it: jobs follow {one.id}"
-        )
-    return Collected(detached.work_of(one), found)
+    return detach(work, options)
 
 
 def measuring_on(options: argparse.Namespace, threads: int | None) -> Engines | Cluster | Collected:
     """Return what measures: this machine's engine, the workers of a cluster, or what has."""
     if options.collect is not None:
-        return _collected(options.collect)
-    if options.cluster is None:
-        if options.slower_by is not None:
-            raise InputError(
-                "--slower-by is for the workers of a cluster", remedy="give --cluster as well"
-            )
-        return Engines(opener(options), threads)
-    if options.python is not None:
-        raise InputError(
-            "--engine names one of this machine's, and a cluster's workers use theirs",
-            remedy="leave it out, or leave --cluster out",
-        )
-    from gpuexplorer.cli.cluster import say_trouble
-    from gpuexplorer.cluster.connection import Cluster
-    from gpuexplorer.cluster.paces import SLOWER_BY
-    from gpuexplorer.cluster.place import find_cluster
-
-    slower_by = SLOWER_BY if options.slower_by is None else options.slower_by
-    cluster = Cluster(find_cluster(options.cluster), slower_by=slower_by, on_trouble=say_trouble)
-    for sentence in cluster.words():
-        say(f"gpuexplorer: {sentence}")
-    return cluster
+        _, work, found = collected(options.collect)
+        return Collected(work, found)
+    check_detach(options)
+    return cluster_of(options) or Engines(opener(options), threads)
 
 
 def _run(

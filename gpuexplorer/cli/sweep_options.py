@@ -88,12 +88,7 @@ def add_options(sweep: argparse.ArgumentParser) -> None:
         help="continue the latest sweep of the same: what it finished is not measured again",
     )  # fmt: skip
     common.no_history(way)
-    way.add_argument(
-        "--detach", action="store_true",
-        help="measure without this program, on the engine's machine, also when this one is "
-        "switched off; see 'gpuexplorer jobs'",
-    )  # fmt: skip
-    way.add_argument("--collect", metavar="JOB", help=argparse.SUPPRESS)
+    common.detach(way)
     add_cluster(way)
     files = sweep.add_argument_group("files")
     common.csv(files, "write a row for each configuration")

@@ -11,7 +11,9 @@ import msgspec
 from gpuexplorer.charts.tuning import failures
 from gpuexplorer.charts.words import config_words, knob_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.cluster import cluster_of
 from gpuexplorer.cli.delivery import Delivery
+from gpuexplorer.cli.detach import check_detach, collected, detach
 from gpuexplorer.cli.keeping import history_of
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
@@ -21,15 +23,23 @@ from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.cli.tuned import tuning_line
 from gpuexplorer.core.axis_words import threads_words
-from gpuexplorer.core.errors import CannotRunHere, ExplorerError
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
+from gpuexplorer.core.shared_device import when_shared
 from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import quantity
+from gpuexplorer.engine.errors import error_of
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.results.tuning import sheet_of
+from gpuexplorer.search.collected import check_sources
+from gpuexplorer.search.detached import TuneWork, Work
 from gpuexplorer.search.tune import Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.trust import agreed
+from gpuexplorer.workloads.workload import Workload
 
 MOST_REASONS = 5
 DEFAULT_BUDGET_S = 60.0
@@ -40,9 +50,16 @@ def command(options: argparse.Namespace) -> int:
     check_targets(json_path(options.json))
     check_sampler(options.sampler)
     workload = pick(load(options.kernels), options.workload)
-    with open_session(options) as session, history_of(options, _warn) as store:
-        space = tuning_space(request_of(options), workload, session.devices(), ranges_of(options))
+    if options.collect is not None:
+        return _collect(workload, options)
+    check_detach(options)
+    cluster = cluster_of(options)
+    with cluster or open_session(options) as session, history_of(options, _warn) as store:
+        devices = session.devices() if isinstance(session, EngineSession) else session.devices
+        space = tuning_space(request_of(options), workload, devices, ranges_of(options))
         tuner = Tuner(session, workload, space, options_of(options))
+        if options.detach:
+            return _detach(workload, devices, options)
         keeper = TuningKeeper(store, _warn)
         try:
             with tune_progress(_title(space), budget_of(options)) as tuner.on_progress:
@@ -52,14 +69,57 @@ def command(options: argparse.Namespace) -> int:
         except CannotRunHere:
             _unfinished(tuner.so_far(), options)
             raise
+    return _deliver(tuning, workload, keeper, options)
+
+
+def _deliver(
+    tuning: Tuning, workload: Workload, keeper: TuningKeeper, options: argparse.Namespace
+) -> int:
     delivery = Delivery(json=options.json, verbose=options.verbose)
     title = workload.manifest.title
     delivery.show(lambda: print_tuning(tuning, title, verbose=options.verbose))
     delivery.document(lambda: tuning_json(tuning))
     delivery.say_written()
     if keeper.found:
-        say(f"kept; run it with: {tuning_line('run', space.start, workload, options)}")
+        say(f"kept; run it with: {tuning_line('run', tuning.start, workload, options)}")
     return delivery.code
+
+
+def _detach(workload: Workload, devices: DeviceList, options: argparse.Namespace) -> int:
+    """Have it tuned without this program."""
+    asked = TuneWork(
+        request=request_of(options), ranges=ranges_of(options), options=options_of(options)
+    )
+    work = Work(
+        source=workload.source,
+        devices=devices,
+        agreed=agreed(workload),
+        when_shared=when_shared(),
+        tuning=asked,
+    )
+    return detach(work, options)
+
+
+def _collect(workload: Workload, options: argparse.Namespace) -> int:
+    """Take a detached tuning into the history once it has ended, and show it."""
+    job, work, outcomes = collected(options.collect)
+    check_sources(work, workload)
+    last = outcomes[-1]
+    if last.failed is not None:
+        raise error_of(last.failed)
+    if last.tuning is None:
+        raise InputError(
+            f"job {job.id} has not named anything yet, and what a tuning finds is taken as a whole",
+            remedy=f"follow it: jobs follow {job.id}",
+        )
+    with history_of(options, _warn) as store:
+        keeper = TuningKeeper(store, _warn)
+        keeper.begin(last.tuning)
+        for outcome in outcomes:
+            if outcome.result is not None:
+                keeper.keep(outcome.result)
+        keeper.finish(last.tuning)
+    return _deliver(last.tuning, workload, keeper, options)
 
 
 def ranges_of(options: argparse.Namespace) -> Ranges:

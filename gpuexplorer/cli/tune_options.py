@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
+from gpuexplorer.cli.cluster_options import add_cluster
 from gpuexplorer.cli.knob_options import add_knob, add_knobs
 from gpuexplorer.core import limits
 from gpuexplorer.core.knobs import BY_AXIS
@@ -69,6 +70,8 @@ def add_options(tune: argparse.ArgumentParser) -> None:
     add_knob(how, "threads")
     common.yes(how)
     common.no_history(how, "the runs and what was found")
+    common.detach(how)
+    add_cluster(how)
 
 
 def budget(text: str) -> Budget:

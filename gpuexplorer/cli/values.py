@@ -30,6 +30,7 @@ seconds = option(limits.SECONDS.read)
 samples = option(limits.SAMPLES.read)
 rounds = option(limits.ROUNDS.read)
 threads = option(limits.THREADS.read)
+nice = option(limits.NICENESS.read)
 seed = option(limits.SEED.read)
 count = option(limits.COUNT.read)
 rows = option(limits.ROWS.read)
@@ -66,6 +67,14 @@ def noise(text: str) -> float:
 
 
 block = option(ranges.block)
+
+
+def place(text: str) -> tuple[int, ...]:
+    """Read a block's place in the grid, such as ``3,1``; the axes left out are 0."""
+    found = [option(limits.COUNT.read)(part) for part in text.split(",")]
+    if len(found) > 3:
+        raise argparse.ArgumentTypeError(f"'{text}' is not one to three numbers such as 3,1,0")
+    return (*found, 0, 0)[:3]
 
 
 def size(text: str) -> dict[str, int]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.search.order import Key, build_key
 
 AT_ONCE = 2
@@ -31,12 +32,20 @@ class Lane:
     going: list[int] = field(default_factory=list)
     """What was given to it and has not ended, in order."""
     latest: Key | None = None
+    measured: int = 0
+    """How many it has measured that hold, in all searches."""
+    slow: bool = False
+    """Whether it was found slow and gets nothing to measure."""
 
 
 class Agenda:
     """What waits, in the order in which it was given."""
 
-    def __init__(self, configs: Sequence[RunConfig]) -> None:
+    records = False
+    """Whether the answer to a task is a record to go on with; otherwise it is a result."""
+
+    def __init__(self, configs: Sequence[RunConfig], options: RunOptions) -> None:
+        self._configs, self._options = configs, options
         self._keys = [build_key(config) for config in configs]
         self._devices = [config.device for config in configs]
         self._waiting: dict[Key, deque[int]] = {}
@@ -54,6 +63,19 @@ class Agenda:
     def devices(self) -> set[str]:
         """On what devices something waits to be measured."""
         return {self._device_of[key] for key in self._waiting}
+
+    @property
+    def proves(self) -> bool:
+        """Whether a worker with nothing to do shows that it was not slow: nothing more comes."""
+        return not self.waiting
+
+    def room(self, lanes: int) -> int:
+        """Return how many configurations a worker of so many has."""
+        return AT_ONCE if self.waiting > lanes else 1
+
+    def task(self, index: int) -> tuple[RunConfig, RunOptions]:
+        """Return what is measured, and how."""
+        return self._configs[index], self._options
 
     def take(self, lane: Lane) -> int | None:
         """Return what a worker does next; None when there is nothing for it now."""
@@ -87,12 +109,16 @@ class Agenda:
     def _suits(self, key: Key, lane: Lane) -> bool:
         return self._device_of[key] in lane.devices
 
-    def built(self, lane: Lane, index: int) -> bool:
-        """Note that something has ended; return whether others of its machine may go on by that."""
+    def freed(self, lane: Lane, index: int | None, others: Sequence[Lane]) -> Sequence[Lane]:
+        """Note that something has ended; return who has something to do by that: it is built."""
+        if index is None:
+            return ()
         here, key = self._hosts.setdefault(lane.host, {}), self._keys[index]
         first = here.get(key) is not None
         here[key] = None
-        return first
+        if not first:
+            return ()
+        return [other for other in others if other.host == lane.host and other is not lane]
 
     def give_back(self, index: int) -> None:
         """Let something wait again, before all others of its kind."""

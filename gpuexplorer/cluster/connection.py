@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import queue
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import msgspec
 
 import gpuexplorer
-from gpuexplorer.cluster.agenda import Lane
+from gpuexplorer.cluster.agenda import Agenda, Lane
 from gpuexplorer.cluster.library import load_distributed
 from gpuexplorer.cluster.messages import read_described
 from gpuexplorer.cluster.paces import EVERY_S, SLOWER_BY, Paces
 from gpuexplorer.cluster.place import ClusterPlace
-from gpuexplorer.cluster.spreading import ALONE_S, Spreading
+from gpuexplorer.cluster.race_agenda import RaceAgenda
+from gpuexplorer.cluster.spreading import ALONE_S, Decides, Spreading
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
@@ -25,14 +27,21 @@ from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import plural
 from gpuexplorer.engine.errors import EngineGone, error_of
+from gpuexplorer.search.several import Course
 from gpuexplorer.search.sweep import News
 from gpuexplorer.workloads.workload import Workload
 
 CONNECT_S = 15.0
+WAIT_S = 0.25
 DESCRIBE_S = 120.0
 """How long the first workers may take to say what they have: their engines start meanwhile."""
 GPU = "GPU"
 """The resource that a worker has one of: its device."""
+
+REFERENCE = RunOptions(samples=7, seconds=2.0, warm_up_s=0.02, keep_arrays=True)
+"""How the reference of a race is measured: about as long as a look."""
+RACE_EVERY_S = 5.0
+"""A race shows after so long whether its workers are slow, since it lasts a minute or so."""
 
 Kind = tuple[object, ...]
 
@@ -62,7 +71,7 @@ def connect(place: ClusterPlace, *, timeout_s: float = CONNECT_S) -> Any:
 
 
 class Cluster(Closing):
-    """The workers of a scheduler; a ``Spreads`` of ``search.sweep``.
+    """The workers of a scheduler: ``Spreads`` of ``search.sweep``, ``Races`` of ``search.several``.
 
     Its devices are kinds of hardware, not cards: each is measured by all workers that have it.
     """
@@ -74,13 +83,16 @@ class Cluster(Closing):
         slower_by: float = SLOWER_BY,
         check_every_s: float = EVERY_S,
         on_trouble: Callable[[str], None] = lambda sentence: None,
+        connect_s: float = CONNECT_S,
         describe_s: float = DESCRIBE_S,
+        on_wait: Callable[[], None] = lambda: None,
         tasks: Any = None,
     ) -> None:
         """Connect, and wait until the workers that are there have said what they have.
 
-        ``slower_by`` and ``check_every_s`` are those of ``Paces``; the first workers have
-        ``describe_s``. ``tasks`` replaces ``cluster.worker``, for simulations. Raises CannotRunHere
+        ``slower_by`` and ``check_every_s`` are those of ``Paces``; the scheduler has ``connect_s``
+        to answer and the first workers ``describe_s``, in which ``on_wait`` is called now and then
+        and may raise. ``tasks`` replaces ``cluster.worker``, for simulations. Raises CannotRunHere
         where nothing answers.
         """
         self._library = load_distributed()
@@ -91,16 +103,21 @@ class Cluster(Closing):
         self.slower_by, self.check_every_s = slower_by, check_every_s
         self.alone_s = ALONE_S
         """How long a search waits for a worker where none is left."""
+        self.only: str | None = None
+        """The device whose workers alone measure; None: all."""
+        self.most: int | None = None
+        """How many of them measure at the most."""
         self._kinds: dict[Kind, str] = {}
         self._known: dict[str, Lane | None] = {}
         """By address every worker that is there; None for one that cannot be used, or not yet."""
         self._asked: dict[str, Any] = {}
-        self.client = connect(place)
+        self.client = connect(place, timeout_s=connect_s)
         try:
             self.client.register_plugin(self.tasks.WorkerEngine())
             self.look()
-            with self.client.as_current(), suppress(TimeoutError):
-                self._library.wait(list(self._asked.values()), timeout=describe_s)
+            ends = time.monotonic() + describe_s
+            while not self._all_said() and time.monotonic() < ends:
+                on_wait()
             self.devices = self._first_devices()
         except (ImportError, AttributeError) as error:
             self.close()
@@ -112,6 +129,13 @@ class Cluster(Closing):
         except BaseException:
             self.close()
             raise
+
+    def _all_said(self) -> bool:
+        """Wait a little; return whether all workers that were asked have answered."""
+        with self.client.as_current(), suppress(TimeoutError):
+            self._library.wait(list(self._asked.values()), timeout=WAIT_S)
+            return True
+        return False
 
     def close(self) -> None:
         """Leave the cluster; its workers stay."""
@@ -126,7 +150,8 @@ class Cluster(Closing):
     @property
     def workers(self) -> list[Lane]:
         """The workers that can measure."""
-        return [lane for lane in self._known.values() if lane is not None]
+        found = [lane for lane in self._known.values() if lane is not None]
+        return [lane for lane in found if self.only in (None, *lane.devices)][: self.most]
 
     @property
     def lanes(self) -> int:
@@ -162,7 +187,7 @@ class Cluster(Closing):
         """Return the error for a scheduler that is gone."""
         return EngineGone(
             f"the cluster's scheduler at {self.place.scheduler} is gone",
-            remedy="start the cluster again, then continue the sweep with --resume",
+            remedy="start the cluster again; a sweep is continued with --resume",
             detail=detail,
         )
 
@@ -262,13 +287,36 @@ class Cluster(Closing):
         self, configs: Sequence[RunConfig], workload: Workload, options: RunOptions
     ) -> Generator[News | None]:
         """Measure all; see ``search.sweep.Spreads``."""
+        paces = Paces(configs, slower_by=self.slower_by, every_s=self.check_every_s)
+        yield from self._news(Agenda(configs, options), workload, options, paces)
+
+    def race(self, course: Course) -> Generator[None]:
+        """Measure until a race is over; see ``search.several.Races``."""
+        paces = Paces(
+            course.references,
+            slower_by=self.slower_by,
+            every_s=min(self.check_every_s, RACE_EVERY_S),
+            strict=True,
+        )
+        agenda = RaceAgenda(course, paces)
+        with closing(self._news(agenda, course.workload, REFERENCE, paces)) as all_news:
+            for news in all_news:
+                if news is None:
+                    yield None
+                elif news.dropped:
+                    agenda.dropped(news.index)
+                elif (outcome := news.record or news.error) is not None:
+                    agenda.ended(news.index, outcome)
+
+    def _news(
+        self, agenda: Decides, workload: Workload, options: RunOptions, paces: Paces
+    ) -> Generator[News | None]:
         inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         topic = f"gpuexplorer-{uuid.uuid4().hex}"  # what an earlier search asked for is not of this
         self.client.register_plugin(self.tasks.WorkerWorkload(workload.source))
         self.client.subscribe_topic(topic, lambda event: inbox.put(event[1]))
-        paces = Paces(configs, slower_by=self.slower_by, every_s=self.check_every_s)
         spreading = Spreading(
-            self, configs, workload.sha256, options, topic, inbox, paces, {GPU: 1},
+            self, agenda, workload.sha256, options, topic, inbox, paces, {GPU: 1},
             alone_s=self.alone_s,
         )  # fmt: skip
         try:

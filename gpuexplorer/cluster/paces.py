@@ -60,10 +60,15 @@ class Paces:
         *,
         slower_by: float = SLOWER_BY,
         every_s: float = EVERY_S,
+        strict: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``configs`` are those to be measured; the first of a device is its reference."""
+        """``configs`` are those to be measured; the first of a device is its reference.
+
+        ``strict``: what a worker has measured does not hold as soon as one look finds it slow.
+        """
         self._slower_by, self._every_s, self._clock = slower_by, every_s, clock
+        self._strict = strict
         self._candidates: dict[str, list[RunConfig]] = {}
         for config in configs:
             found = self._candidates.setdefault(config.device, [])
@@ -79,8 +84,16 @@ class Paces:
         """Return the reference that a worker is to measure before anything else; None for none."""
         if self._clock() < self.pace(lane).due:
             return None
+        return self._reference(lane)
+
+    def _reference(self, lane: Lane) -> RunConfig | None:
         found = (self._candidates.get(device) for device in lane.devices)
         return next((candidates[0] for candidates in found if candidates), None)
+
+    @property
+    def open(self) -> bool:
+        """Whether a worker has still to show that what it measured holds."""
+        return any(p.unproven and self._reference(lane) for lane, p in self._paces.items())
 
     def measured(self, lane: Lane, index: int) -> None:
         """Note that a worker has measured something."""
@@ -103,7 +116,7 @@ class Paces:
                     pace.best_s = pace.fastest_s = None
 
     def took(self, lane: Lane, fastest_s: float, median_s: float) -> bool:
-        """Note what a worker's reference took; return whether the worker is slow now."""
+        """Note what a worker's reference took; return whether what is unproven does not hold."""
         pace, now = self.pace(lane), self._clock()
         pace.fastest_s = fastest_s
         pace.best_s = median_s if pace.best_s is None else min(median_s, pace.best_s)
@@ -123,7 +136,7 @@ class Paces:
         if pace.slow:
             pace.rests += 1
             pace.due = now + REST_S
-        return pace.slow
+        return pace.slow or self._strict
 
     def gone(self, lane: Lane) -> None:
         """Forget a worker."""

@@ -1,8 +1,9 @@
 """One search spread over a cluster's workers, from the first task to the last answer.
 
-What waits stays here and goes to a worker only when it is about to measure, so that a worker that
-comes late gets its share and one that dies takes two configurations at the most, which another
-measures. Every task names its worker; none is moved or repeated by Dask itself.
+An agenda decides what each worker measures: ``Agenda`` that of a sweep, ``RaceAgenda`` that of a
+tuning. What waits stays here and goes to a worker only when it is about to measure, so that a
+worker that comes late gets its share and one that dies takes two configurations at the most, which
+another measures. Every task names its worker; none is moved or repeated by Dask itself.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from gpuexplorer.cluster.agenda import AT_ONCE, Agenda, Lane
-from gpuexplorer.cluster.messages import Answer, Asked, encode, read_answer
+from gpuexplorer.cluster.agenda import Lane
+from gpuexplorer.cluster.messages import Answer, Asked, Sampled, encode, read_answer
 from gpuexplorer.cluster.paces import Paces
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
@@ -24,6 +25,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.errors import EngineGone, EngineKilled, error_of
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.sweep import News
 
 LOOK_S = 1.0
@@ -62,6 +64,43 @@ class HasWorkers(Protocol):
         """Tell the user something."""
 
 
+class Decides(Protocol):
+    """What is measured by whom, a configuration by its index."""
+
+    records: bool
+    """Whether the answer to a task is a record to go on with; otherwise it is a result."""
+
+    @property
+    def waiting(self) -> int:
+        """How many are given to nobody; 0 when nothing more comes."""
+
+    @property
+    def proves(self) -> bool:
+        """Whether a worker with nothing to do shows that it was not slow."""
+
+    @property
+    def devices(self) -> set[str]:
+        """On what devices something waits to be measured."""
+
+    def room(self, lanes: int) -> int:
+        """Return how many configurations a worker of so many has."""
+
+    def take(self, lane: Lane) -> int | None:
+        """Return what a worker does next; None when there is nothing for it now."""
+
+    def task(self, index: int) -> tuple[RunConfig, RunOptions]:
+        """Return what is measured, and how."""
+
+    def freed(self, lane: Lane, index: int | None, others: Sequence[Lane]) -> Sequence[Lane]:
+        """Note that something has ended, None for a reference; return who may go on by that."""
+
+    def give_back(self, index: int) -> None:
+        """Let another worker measure something."""
+
+    def gone(self, lane: Lane) -> None:
+        """Note that a worker is gone."""
+
+
 @dataclass(frozen=True)
 class _Task:
     lane: Lane
@@ -85,7 +124,7 @@ class Spreading:
     def __init__(
         self,
         cluster: HasWorkers,
-        configs: Sequence[RunConfig],
+        agenda: Decides,
         sha256: str,
         options: RunOptions,
         topic: str,
@@ -95,11 +134,13 @@ class Spreading:
         *,
         alone_s: float = ALONE_S,
     ) -> None:
-        """``inbox`` gets what is told under ``topic`` as it comes, from another thread."""
-        self._cluster, self._configs = cluster, configs
+        """``options`` are those of the reference.
+
+        ``inbox`` gets what is told under ``topic`` as it comes, from another thread.
+        """
+        self._cluster, self._agenda = cluster, agenda
         self._sha256, self._options, self._topic = sha256, options, topic
         self._inbox, self._paces, self._resource = inbox, paces, resource
-        self._agenda = Agenda(configs)
         self._tasks: dict[int, _Task] = {}
         self._tag = 0
         self._deaths: dict[int, int] = {}
@@ -137,18 +178,18 @@ class Spreading:
         config = self._paces.due(lane)
         if config is not None:
             if not any(t.lane is lane and t.index is None for t in self._tasks.values()):
-                self._submit(lane, None, config)
+                self._submit(lane, None, config, self._options)
             return
         if self._paces.pace(lane).slow:
             return
-        room = AT_ONCE if self._agenda.waiting > self._cluster.lanes else 1
+        room = self._agenda.room(self._cluster.lanes)
         while len(lane.going) < room:
             index = self._agenda.take(lane)
             if index is None:
-                if not self._agenda.waiting and not lane.going:
+                if self._agenda.proves and not lane.going:
                     yield from self._prove(lane)
                 return
-            self._submit(lane, index, self._configs[index])
+            self._submit(lane, index, *self._agenda.task(index))
             if lane.going[0] == index:
                 yield News(index)
 
@@ -157,15 +198,18 @@ class Spreading:
         if self._paces.prove(lane):
             yield from self._feed(lane)
 
-    def _submit(self, lane: Lane, index: int | None, config: RunConfig) -> None:
+    def _submit(
+        self, lane: Lane, index: int | None, config: RunConfig, options: RunOptions
+    ) -> None:
         self._tag += 1
         tag, own = self._tag, lane.devices[config.device]
         asked = Asked(
             tag=tag,
             config=msgspec.structs.replace(config, device=own.id),
             sha256=self._sha256,
-            options=self._options,
+            options=options,
             topic=self._topic,
+            record=index is not None and self._agenda.records,
         )
         future = self._cluster.client.submit(
             self._cluster.tasks.measure,
@@ -203,13 +247,13 @@ class Spreading:
                     yield from self._feed(other)
                 return
             result = None if answer.result is None else _named(answer.result, task.config)
-            if result is not None:
+            record = None if answer.sampled is None else _recorded(answer.sampled, task.config)
+            if error is None:
+                lane.measured += 1
                 self._paces.measured(lane, task.index)
-            yield News(task.index, result, error, answer.seconds)
-            if self._agenda.built(lane, task.index):
-                for other in self._cluster.workers:
-                    if other.host == lane.host and other is not lane:
-                        yield from self._feed(other)
+            yield News(task.index, result, error, answer.seconds, record=record)
+            for other in self._agenda.freed(lane, task.index, self._cluster.workers):
+                yield from self._feed(other)
             if lane.going:
                 yield News(lane.going[0])
         task.future.release()  # the result is stored
@@ -221,25 +265,33 @@ class Spreading:
             self._paces.failed(task.config)
             return
         lane, timing = task.lane, answer.result.timing
-        if self._paces.took(lane, timing.min_s, timing.median_s):
-            pace = self._paces.pace(lane)
+        doubted = self._paces.took(lane, timing.min_s, timing.median_s)
+        pace = self._paces.pace(lane)
+        lane.slow = pace.slow
+        if doubted:
             taken_back, pace.unproven = pace.unproven, []
+            lane.measured -= len(taken_back)
             if pace.rests == 1:
                 self._cluster.on_trouble(
                     f"the worker on {lane.host} ({lane.address}) is slow: its reference takes "
                     f"{quantity(timing.min_s, 's')} at least; what it measured since it was last "
                     "found good is measured again"
                 )
+            if pace.slow:
+                self._agenda.gone(lane)
             for index in taken_back:
                 self._agenda.give_back(index)
                 yield News(index, dropped=True)
-            for other in self._cluster.workers:
-                yield from self._feed(other)
+            others = self._cluster.workers
+        else:
+            others = list(self._agenda.freed(lane, None, self._cluster.workers))
+        for other in others:
+            yield from self._feed(other)
         if self._paces.exhausted(self._cluster.workers):
             raise WorkFailed(
                 "every worker of the cluster has become slow",
-                remedy="see what else runs there and whether they are too hot, then continue "
-                "with --resume",
+                remedy="see what else runs there and whether they are too hot; a sweep is "
+                "continued with --resume",
             )
 
     def _ended(self, ended: _Ended) -> Iterator[News]:
@@ -277,7 +329,7 @@ class Spreading:
         elif now - self._alone_since > self._alone_s:
             raise EngineGone(
                 f"the cluster has had no worker for what is left for {self._alone_s:.0f} s",
-                remedy="start workers again, then continue the sweep with --resume",
+                remedy="start workers again; a sweep is continued with --resume",
             )
 
     def _lose(self, lane: Lane, task: _Task | None) -> Iterator[News]:
@@ -306,6 +358,15 @@ def _named(result: RunResult, config: RunConfig) -> RunResult:
     device = msgspec.structs.replace(result.device, id=config.device)
     own = msgspec.structs.replace(result.config, device=config.device)
     return msgspec.structs.replace(result, config=own, device=device)
+
+
+def _recorded(sampled: Sampled, config: RunConfig) -> RunRecord:
+    """Return a record with the device called as in the cluster."""
+    record, prepared = sampled.record(), sampled.prepared
+    device = msgspec.structs.replace(prepared.device, id=config.device)
+    own = msgspec.structs.replace(prepared.config, device=config.device)
+    record.prepared = msgspec.structs.replace(prepared, config=own, device=device)
+    return record
 
 
 def _died(future: Any) -> bool:

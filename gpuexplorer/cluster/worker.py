@@ -67,8 +67,7 @@ class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
         except ExplorerError as error:
             gone = isinstance(error, EngineGone)
             return Answer(tag=asked.tag, failed=failed_of(error), gone=gone)
-        seconds = time.perf_counter() - began
-        return Answer(tag=asked.tag, result=record.result(), seconds=seconds)
+        return Answer.of(asked, record, time.perf_counter() - began)
 
     def _opened(self) -> Engines:
         if self._engines is None:

@@ -7,13 +7,16 @@ becomes spaces, so that lines keep their numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from gpuexplorer.compile.edits import Edits
 from gpuexplorer.workloads.cuda_source import HOST_HEADERS, CudaSource, Function, blank
 
 _Span = tuple[int, int]
 _ON_DEVICE = re.compile(r"\b(?:__global__|__device__|__constant__|__shared__|__managed__)\b")
+_CONSTANT = re.compile(r"\b__constant__\s+[\w\s:]*?\b([A-Za-z_]\w*)\s*(?:\[[^;={}]*\]\s*)*;")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*', re.MULTILINE)
 _DECLARES = re.compile(
     r"\b(?:__global__|__device__|__constant__|__shared__|__managed__|typedef|using|const|constexpr|"
@@ -25,15 +28,19 @@ _HOST_CODE = re.compile(r"<<<|\bmain\s*\(|\bcuda[A-Z]\w*\s*\(")
 _OPENS_SCOPE = re.compile(r"\bnamespace\b|\bextern\s*$")
 
 
-def device_part(text: str, is_known: Callable[[str], bool]) -> tuple[str, list[str]]:
+def device_part(
+    text: str, is_known: Callable[[str], bool], entries: Collection[str] = ()
+) -> tuple[str, list[str]]:
     """Return a source without its host code, and the names of what was left out.
 
-    ``is_known`` says whether an included header can be found.
+    ``is_known`` says whether an included header can be found. Functions of the host
+    that are ``entries`` become kernels, and those that they call stay for them.
     """
     source = CudaSource(text)
+    kept = _called_from(source, entries)
     cuts: list[tuple[int, int]] = []
     left_out: list[str] = []
-    inserted: list[int] = []
+    inserted: dict[int, str] = {}
     for match in _INCLUDE.finditer(text):
         name = match[1]
         there = source.plain[match.start() : match.end()].strip()  # not in a comment
@@ -41,25 +48,93 @@ def device_part(text: str, is_known: Callable[[str], bool]) -> tuple[str, list[s
             cuts.append(match.span())
             left_out.append(f"<{name}>")
     for function in source.functions:
+        if _is_on_device(source, function):
+            continue
         head = source.code[function.start : function.open_paren]
-        if _ON_DEVICE.search(head):
+        if function.name in kept:
+            cuts += _words(source, function)
+            inserted[function.start] = "__global__ " if function.name in entries else "__device__ "
             continue
         folded = re.search(r"\bconstexpr\b", head)
         if folded:  # kernels may use it
-            inserted.append(function.start + folded.start())
+            inserted[function.start + folded.start()] = "__device__ "
             continue
         cuts.append((function.start, function.body[1]))
         left_out.append(f"{function.name}()")
-    cuts += _uncovered(_host_statements(source), cuts)
+    kept_bodies = [(f.start, f.body[1]) for f in source.functions if f.name in kept]
+    cuts += _uncovered(_host_statements(source), [*cuts, *kept_bodies])
     return _without(text, cuts, inserted), left_out
 
 
-def without_host_code(files: Mapping[str, str]) -> dict[str, str]:
-    """Return sources without the host code of those that have any; the others stay as they are."""
-    return {
-        name: device_part(text, lambda _: True)[0] if _HOST_CODE.search(blank(text)) else text
-        for name, text in files.items()
-    }
+def without_host_code(files: Mapping[str, str], entries: Collection[str] = ()) -> dict[str, str]:
+    """Return sources without the host code of those that have any; the others stay as they are.
+
+    Functions of the host stay where they are ``entries`` (see ``device_part``).
+    """
+    found = dict(files)
+    for name, text in files.items():
+        if _has_host_code(text, entries):
+            found[name], _ = device_part(text, lambda _: True, entries)
+    return found
+
+
+def _has_host_code(text: str, entries: Collection[str]) -> bool:
+    return bool(_HOST_CODE.search(blank(text))) or bool(_called_from(CudaSource(text), entries))
+
+
+def _called_from(source: CudaSource, entries: Collection[str]) -> set[str]:
+    """Return which of some entries are functions of the host, with those that they call."""
+    host = {f.name: f for f in source.functions if not _is_on_device(source, f)}
+    found: set[str] = set()
+    waiting = [name for name in entries if name in host]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        called = re.findall(r"\b([A-Za-z_]\w*)\s*\(", source.code[slice(*host[name].body)])
+        waiting += [other for other in called if other in host]
+    return found
+
+
+def _is_on_device(source: CudaSource, function: Function) -> bool:
+    return _ON_DEVICE.search(source.code[function.start : function.open_paren]) is not None
+
+
+def _words(source: CudaSource, function: Function) -> Iterator[tuple[int, int]]:
+    """Yield the words of a function's head that no kernel may have."""
+    head = re.compile(r"\b(?:static|inline|__host__|__forceinline__|extern)\b")
+    for match in head.finditer(source.code, function.start, function.open_paren):
+        yield match.span()
+
+
+def without_unused(source: CudaSource) -> Edits:
+    """Return what takes away the helpers, and constants without values, that no kernel needs."""
+    edits, rest = Edits(), Edits()
+    if not source.kernels:
+        return edits
+    helpers = [f for f in source.functions if not f.is_kernel and _is_helper(source, f)]
+    for helper in helpers:
+        rest.blank(source.plain, helper.start, helper.body[1])
+    needed = set(_NAME.findall(rest.apply(source.plain).text))
+    waiting = helpers
+    while found := [f for f in waiting if f.name in needed]:
+        waiting = [f for f in waiting if f.name not in needed]
+        for helper in found:
+            needed.update(_NAME.findall(source.plain[helper.start : helper.body[1]]))
+    for helper in waiting:
+        edits.blank(source.text, helper.start, helper.body[1])
+    constants = list(_CONSTANT.finditer(source.code))
+    said = Counter(_NAME.findall(edits.apply(source.plain).text)) if constants else Counter[str]()
+    for constant in constants:
+        if said[constant[1]] == 1:  # there alone
+            edits.blank(source.text, *constant.span())
+    return edits
+
+
+def _is_helper(source: CudaSource, function: Function) -> bool:
+    head = source.code[function.start : function.open_paren]
+    return "__device__" in head and "(" not in head  # which a constructor's list has
 
 
 def _host_statements(source: CudaSource) -> Iterator[tuple[int, int]]:
@@ -102,12 +177,12 @@ def _uncovered(spans: Iterable[_Span], cuts: Sequence[_Span]) -> list[_Span]:
     return found
 
 
-def _without(text: str, cuts: Sequence[_Span], inserted: Sequence[int]) -> str:
+def _without(text: str, cuts: Sequence[_Span], inserted: Mapping[int, str]) -> str:
     """Return a text with cuts blanked and words inserted at places outside of them."""
     edits, reach = Edits(), 0
     for start, end in sorted(cuts):  # they may overlap
         edits.blank(text, max(start, reach), max(end, reach))
         reach = max(end, reach)
-    for at in inserted:
-        edits.replace(at, at, "__device__ ")
+    for at, word in inserted.items():
+        edits.replace(at, at, word)
     return edits.apply(text).text

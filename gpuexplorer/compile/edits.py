@@ -36,6 +36,10 @@ class Edits:
 
     _edits: list[tuple[int, int, str]] = field(default_factory=list)
 
+    def __bool__(self) -> bool:
+        """Whether there is anything to change."""
+        return bool(self._edits)
+
     def replace(self, start: int, end: int, text: str) -> None:
         """Put ``text`` in place of ``start`` to ``end``; of two at one place the first is first."""
         self._edits.append((start, end, text))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -31,6 +31,7 @@ from gpuexplorer.compile.program import Built, Nvrtc, Refused, missing
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.frozen import to_get
 from gpuexplorer.workloads.cuda_source import HOST_HEADERS, CudaSource, Signature, inline_includes
+from gpuexplorer.workloads.instances import needs_arguments, split_entry
 
 _FORMAT = "nvrtc-4"
 _NVRTC_PACKAGES = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
@@ -68,11 +69,17 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
     """What it was compiled for: ``sm_90``, or ``compute_90`` for PTX."""
     kernels: dict[str, CompiledKernel]
     log: str
+    ptx: str = ""
+    """The PTX that a cubin with its source lines was made of."""
+    files: dict[str, str] = {}
+    """Where source lines were asked for: the names of files by what the compiler knew them as."""
 
 
-def signatures(source: str, files: Mapping[str, str]) -> dict[str, Signature]:
-    """Return how each kernel of a source file is called, by name."""
-    text = CudaSource(inline_includes(source, files))
+def signatures(
+    source: str, files: Mapping[str, str], entries: Collection[str] = ()
+) -> dict[str, Signature]:
+    """Return how each kernel of a source file is called, by name; ``entries`` run as kernels."""
+    text = CudaSource(inline_includes(source, without_host_code(files, entries)))
     return {name: text.signature(kernel) for name, kernel in text.kernels.items()}
 
 
@@ -99,22 +106,28 @@ def compile_kernels(
     defines: Mapping[str, int] | None = None,
     entries: Iterable[str] | None = None,
     probed: Iterable[str] = (),
+    listed: bool = False,
 ) -> Compiled:
     """Compile file ``source`` of a workload for ``target``, such as ``sm_90`` or ``compute_90``.
 
     ``entries`` are the kernels to be found in it, template arguments included (``scale<4>``); by
     default every kernel that is not a template. Of those ``probed`` the compiler is asked what kind
-    of number each parameter is. Raises WorkFailed with the compiler's message, the
+    of number each parameter is. ``listed``: with the lines of the source, which change nothing of
+    the code, and with the PTX. Raises WorkFailed with the compiler's message, the
     user's file and line first, in ``detail``; InputError for an unknown entry or architecture;
     CannotRunHere where NVRTC is not installed.
     """
-    flat = CudaSource(inline_includes(source, without_host_code(files)))
+    wanted = [] if entries is None else list(entries)
+    flat = CudaSource(inline_includes(source, without_host_code(files, wanted)))
     known = flat.kernels
-    names = [n for n, k in known.items() if not k.is_template] if entries is None else list(entries)
+    names = wanted or [n for n, k in known.items() if not k.is_template]
     for name in names:
-        if name.partition("<")[0].rpartition("::")[2].strip() not in known:
+        kernel = known.get(split_entry(name)[0])
+        if kernel is None:
             there = ", ".join(known) or "no kernel"
             raise InputError(f"{source} has no kernel '{name}'", remedy=f"it has {there}")
+        if kernel.is_template and "<" not in name:
+            raise needs_arguments(flat, kernel)
     nvrtc = Nvrtc.load()
     if targets.number(target.replace("compute_", "sm_")) not in nvrtc.known:
         raise targets.unknown(target, nvrtc.known, nvrtc.version)
@@ -124,6 +137,7 @@ def compile_kernels(
     included = headers().included_by(text)
     cache = DiskCache("nvrtc")
     spelled = [part for item in included.items() for part in item]
+    spelled += ["-lineinfo"] if listed else []
     entry = key(_FORMAT, _exact(nvrtc), target, text, str(len(included)), *spelled, *names, *probes)
     kept = cache.get(entry)
     if kept is not None:
@@ -131,7 +145,7 @@ def compile_kernels(
             return msgspec.msgpack.decode(kept, type=Compiled)
         except msgspec.MsgspecError:
             cache.remove(entry)
-    program = _Program(source, text, included)
+    program = _Program(source, text, included, listed)
     try:
         compiled = _compile(nvrtc, program, target, names, probes)
     except WorkFailed:
@@ -158,6 +172,8 @@ class _Program:
     source: str
     text: str
     headers: dict[str, bytes]
+    listed: bool
+    """Whether the code is to know the source's lines."""
 
 
 def _compile(
@@ -166,11 +182,13 @@ def _compile(
     ptx = targets.is_ptx(target)
     options = [f"--gpu-architecture={target}", "--std=c++17"]
     options += [] if ptx else ["--ptxas-options=-v"]
+    options += ["--generate-line-info"] if program.listed else []
     if any(name.startswith(_MACROS_TOO) for name in program.headers):
         options.append("--diag-suppress=47")
     text, named = _with_plain_names(program.text)
     try:
-        built = nvrtc.build(text, program.headers, options, [*names, *probes], ptx=ptx)
+        wanted = [*names, *probes]
+        built = nvrtc.build(text, program.headers, options, wanted, ptx=ptx, listed=program.listed)
     except Refused as refused:
         if _WRONG_TARGET.search(f"{refused.status}: {refused.log}"):
             raise targets.unknown(target, nvrtc.known, nvrtc.version) from None
@@ -178,7 +196,17 @@ def _compile(
         raise _failure(nvrtc, program.source, refused.status, said) from None
     except Exception as error:  # noqa: BLE001  a function that this library does not have
         raise missing(error) from None
-    return _describe(built, target, names, _with_names(built.log, named))
+    compiled = _describe(built, target, names, _with_names(built.log, named))
+    if not program.listed:
+        return compiled
+    files = {plain: named.get(plain, plain) for plain in _files(text)}
+    files |= {name: name for name in program.headers}
+    return msgspec.structs.replace(compiled, ptx=built.between, files=files)
+
+
+def _files(text: str) -> list[str]:
+    """Return the names of the files that a text says it is of."""
+    return list(dict.fromkeys(match[2] for match in _LINE.finditer(text)))
 
 
 def _with_plain_names(text: str) -> tuple[str, dict[str, str]]:

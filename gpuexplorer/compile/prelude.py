@@ -19,6 +19,7 @@ from gpuexplorer.compile.prelude_opencl import (
     FP16,
     FP64,
 )
+from gpuexplorer.compile.prelude_parts import used_parts
 from gpuexplorer.compile.prelude_vectors import vector_types
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads.cuda_source import blank
@@ -63,8 +64,10 @@ def opencl_prelude(
     parts += [FP16] if fp16 else []
     cpp = language == "clc++"
     parts += [COMMON, FLOAT_FUNCTIONS, CPP_ONLY if cpp else C_ONLY]
-    parts += [vector_types(source, cpp=cpp, fp64=fp64)]
-    parts += [constants(blank(source), 64, "L")]
+    plain = blank(source)
+    more = used_parts(plain, fp16=fp16, fp64=fp64) if cpp else ""
+    parts += [vector_types(source + more, cpp=cpp, fp64=fp64), more]
+    parts += [constants(plain, 64, "L")]
     return "".join([*parts, _common(precision, "half", defines)])
 
 

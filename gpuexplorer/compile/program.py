@@ -31,6 +31,8 @@ class Built:
     code: bytes
     symbols: dict[str, str]
     log: str
+    between: str = ""
+    """The PTX that a cubin was made of, where it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,12 @@ class Nvrtc:
         names: Iterable[str],
         *,
         ptx: bool,
+        listed: bool = False,
     ) -> Built:
         """Compile ``text``, which may include ``headers`` by name; Refused with the log.
 
         ``names`` are the kernels wanted, template arguments included. PTX ends with a zero byte.
+        ``listed``: with the PTX in between.
         """
         from cuda.bindings import nvrtc
 
@@ -96,13 +100,14 @@ class Nvrtc:
             log = _decoded(text_of("nvrtcGetProgramLogSize", "nvrtcGetProgramLog"))
             kind = "PTX" if ptx else "CUBIN"
             code = text_of(f"nvrtcGet{kind}Size", f"nvrtcGet{kind}")
+            between = _decoded(text_of("nvrtcGetPTXSize", "nvrtcGetPTX")) if listed else ""
             symbols = {
                 name: call("nvrtcGetLoweredName", program, name.encode()).decode()
                 for name in wanted
             }
         finally:
             nvrtc.nvrtcDestroyProgram(program)
-        return Built(code, symbols, log)
+        return Built(code, symbols, log, between)
 
 
 def _decoded(text: bytes) -> str:

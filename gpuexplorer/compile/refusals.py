@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpuexplorer.compile.edits import Edits
 from gpuexplorer.compile.statements import Statement, parse_body, walk
+from gpuexplorer.compile.warp_in_step import reads_in_step
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.workloads.cuda_source import CudaSource, Function
 
@@ -22,25 +23,39 @@ VOTES = frozenset("__syncthreads_count __syncthreads_and __syncthreads_or".split
 BARRIERS = VOTES | {"__syncthreads"}
 SHUFFLES = frozenset(
     "__shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __ballot_sync __any_sync "
-    "__all_sync __syncwarp".split()
+    "__all_sync __syncwarp __activemask __match_any_sync __match_all_sync __reduce_add_sync "
+    "__reduce_min_sync __reduce_max_sync __reduce_and_sync __reduce_or_sync __reduce_xor_sync "
+    "tiled_partition thread_block_tile coalesced_threads coalesced_group".split()
 )
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\(?:\n|.))*)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
+_INSIDE = r"[^<>;(){}]{0,200}"
+_CALL = re.compile(rf"([A-Za-z_]\w*)\s*(?:<{_INSIDE}(?:<{_INSIDE}>{_INSIDE}){{0,4}}>\s*)?\(")
+"""A call, with a template's arguments or without."""
 _ASSIGNED = re.compile(
     r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:\.\s*\w+\s*)?(?:[-+*/%&|^]|<<|>>)?=(?!=)"
 )
 
+_THREADS = frozenset(
+    "threadIdx thread_rank thread_index meta_group_rank coalesced_threads __activemask "
+    "__ballot_sync __any_sync __all_sync __match_any_sync clock clock64 __globaltimer".split()
+)
+"""What tells threads of a block apart, or its warps."""
+_DEEPEST = 8
+"""Helpers that call each other, as far as what they are handed is followed."""
+_COUNTED = re.compile(r"(?:\+\+|--)\s*([A-Za-z_]\w*)|\b([A-Za-z_]\w*)\s*(?:\+\+|--)")
 _COUNTER = re.compile(r"\(\s*(?:[A-Za-z_]\w*\s+)+([A-Za-z_]\w*)\s*=")
 
 
-def refuse_unportable(source: CudaSource, *, votes: bool) -> None:
+def refuse_unportable(source: CudaSource, *, cpp: bool) -> None:
     """Raise WorkFailed, naming file and line, for the first construct that is not portable.
 
-    ``votes`` says whether the language has what ``VOTES`` are made of.
+    ``cpp`` says whether the language is C++ for OpenCL, which has what ``VOTES`` are made of.
     """
     _refuse_assembly(source)
-    if not votes:
+    _refuse_names(source)
+    _refuse_recursion(source)
+    if not cpp:
         _refuse_votes(source)
     _refuse_printing(source)
     _refuse_constants(source)
@@ -48,7 +63,8 @@ def refuse_unportable(source: CudaSource, *, votes: bool) -> None:
     _refuse_shared(source)
     barriers = (callers_of(source, BARRIERS) | BARRIERS) - source.kernels.keys()
     for function in source.functions:
-        _refuse_barriers(source, function, barriers)
+        _refuse_barriers(source, function, barriers, cpp=cpp)
+        _refuse_in_step(source, function)
 
 
 def callers_of(source: CudaSource, names: frozenset[str]) -> frozenset[str]:
@@ -99,6 +115,74 @@ def _refuse_assembly(source: CudaSource) -> None:
         )
 
 
+_ABSENT = (
+    (r"curand\w*", "cuRAND is a library for GPUs",
+     "compute random numbers from the thread's number, or pass them in an array"),
+    (r"cudaTextureObject_t|tex[123]D\w*|cudaSurfaceObject_t|surf[123]D\w+",
+     "textures and surfaces are a GPU's", "pass an array and index it"),
+    (r"wmma|nvcuda", "tensor cores are a GPU's", "compute the product in a loop over its elements"),
+    (r"cub\s*::|thrust\s*::|cuda\s*::", "libraries of the toolkit are for GPUs",
+     "write out what you take from it"),
+    (r"this_cluster|cluster_group|__cluster_dims__", "clusters of blocks are a GPU's",
+     "let each block work by itself"),
+    (r"this_multi_grid|multi_grid_group", "several GPUs at once cannot run through OpenCL",
+     "let each block work by itself"),
+    (r"(?:binary|labeled)_partition|memcpy_async|invoke_one", "this part of cooperative groups "
+     "is not there on a CPU", "use tiled_partition, coalesced_threads and plain loops"),
+)  # fmt: skip
+"""Names of what no CPU has: a pattern, what it is, what to write instead."""
+_GRID = re.compile(
+    r"\b([A-Za-z_]\w*)\s*=\s*(?:\w+\s*::\s*)*this_grid\s*\(|\bgrid_group\s+([A-Za-z_]\w*)"
+)
+
+
+def _refuse_names(source: CudaSource) -> None:
+    for pattern, why, remedy in _ABSENT:
+        match = re.search(rf"\b(?:{pattern})", source.code)
+        if match:
+            raise _refuse(source, match.start(), why, remedy)
+    names = {a or b for a, b in _GRID.findall(source.code)}
+    listed = "|".join([*sorted(names), r"this_grid\s*\(\s*\)"])
+    match = re.search(
+        rf"(?<![\w.])(?:{listed})\s*\.\s*sync\s*\(|\bsync\s*\(\s*(?:{listed})\s*\)",
+        source.code,
+    )
+    if match:
+        raise _refuse(
+            source,
+            match.start(),
+            "blocks cannot wait for each other on a CPU, where they run one after the other",
+            "split the kernel into two launches there",
+        )
+
+
+def _refuse_recursion(source: CudaSource) -> None:
+    """OpenCL has no functions that call themselves."""
+    for function in source.functions:
+        call = re.compile(rf"(?<![.\w]){function.name}\s*\(")
+        inside = call.search(source.code, *function.body)
+        if inside and not function.is_template:
+            raise _refuse(
+                source,
+                inside.start(),
+                f"'{function.name}', which calls itself, cannot run through OpenCL",
+                "write it as a loop with a stack of its own",
+            )
+
+
+def _refuse_in_step(source: CudaSource, function: Function) -> None:
+    found = reads_in_step(source, function)
+    if found is not None:
+        array, line = found.array, source.where(found.written_at).rpartition(":")[2]
+        raise _refuse(
+            source,
+            found.offset,
+            f"this reads what another thread wrote to '{array}' in line {line}, and without a "
+            "barrier between them that is right only where a warp runs in step",
+            "write __syncwarp() between them (or __syncthreads() for more than a warp)",
+        )
+
+
 def _refuse_votes(source: CudaSource) -> None:
     """Plain OpenCL C cannot add up what the threads of a block say."""
     for match in _WORD.finditer(source.code):
@@ -113,15 +197,19 @@ def _refuse_votes(source: CudaSource) -> None:
 
 def _refuse_printing(source: CudaSource) -> None:
     """On the CPU the program would build, and its kernel could not be loaded."""
-    for kernel in source.kernels.values():
-        match = re.search(r"\bprintf(?=\s*\()", source.plain[slice(*kernel.body)])
-        if match:
-            raise _refuse(
-                source,
-                kernel.body[0] + match.start(),
-                "printf() cannot run through OpenCL",
-                "remove it",
-            )
+    users = callers_of(source, frozenset({"printf"}))
+    if users.isdisjoint(source.kernels):
+        return
+    bodies = [f.body for f in source.functions if f.name in users]
+    bodies += [m.span() for m in _DEFINE.finditer(source.plain) if m[1] in users]
+    found = (re.compile(r"\bprintf(?=\s*\()").search(source.plain, *body) for body in bodies)
+    for match in filter(None, found):
+        raise _refuse(
+            source,
+            match.start(),
+            "this printf() cannot run through OpenCL",
+            "write its format in the call itself, without %s, %n and *, and no macro around it",
+        )
 
 
 def _refuse_constants(source: CudaSource) -> None:
@@ -137,14 +225,6 @@ def _refuse_constants(source: CudaSource) -> None:
 
 def _refuse_kernels(source: CudaSource) -> None:
     for kernel in source.kernels.values():
-        at = kernel.open_paren
-        if kernel.is_template:
-            raise _refuse(
-                source,
-                at,
-                f"the template kernel '{kernel.name}' cannot run through OpenCL",
-                "use the types real and accum and macros instead of template parameters",
-            )
         for parameter in source.signature(kernel).parameters:
             if parameter.pointers > 1:
                 raise _refuse(
@@ -182,7 +262,9 @@ def _refuse_shared(source: CudaSource) -> None:
             )
 
 
-def _refuse_barriers(source: CudaSource, function: Function, barriers: frozenset[str]) -> None:
+def _refuse_barriers(
+    source: CudaSource, function: Function, barriers: frozenset[str], *, cpp: bool
+) -> None:
     start, end = function.body
     body = source.code[start:end]
     calls = [m.start() for m in _WORD.finditer(body) if m[0] in barriers]
@@ -191,18 +273,36 @@ def _refuse_barriers(source: CudaSource, function: Function, barriers: frozenset
     statement = parse_body(source.code, start, end)
     if statement is None:
         return  # not a shape this reader knows; the compiler has the word
-    _refuse_return(source, statement, start + calls[-1])
-    tainted = _thread_dependent(body, function, source)
+    tainted = thread_dependent(body, function, source)
+    all_leave = cpp and function.is_kernel  # which OpenCL allows, and PoCL does not understand
+    returns = leaving(statement, tainted, some=not all_leave)
+    _refuse_return(source, returns, last_place(statement, start + calls[-1]))
     _refuse_divergence(source, statement, [start + call for call in calls], tainted)
 
 
-def _refuse_return(source: CudaSource, body: Statement, last_barrier: int) -> None:
-    for loop in walk(body):
-        if loop.is_loop and loop.start <= last_barrier < loop.end:
-            last_barrier = loop.end  # the barrier is reached again
-            break
-    for statement in walk(body):
-        if statement.kind == "return" and statement.start < last_barrier:
+def last_place(body: Statement, last_barrier: int) -> int:
+    """Return the end of what may still lead to a barrier, from where the last one stands."""
+    loops = (s for s in walk(body) if s.is_loop and s.start <= last_barrier < s.end)
+    return next((loop.end for loop in loops), last_barrier)  # the barrier is reached again
+
+
+def leaving(
+    statement: Statement, tainted: frozenset[str], *, some: bool = False
+) -> Iterator[Statement]:
+    """Yield the returns by which some threads of a block may leave while others stay.
+
+    ``some`` says whether only some threads may come to the statement.
+    """
+    if statement.kind == "return" and some:
+        yield statement
+    some |= not tainted.isdisjoint(_WORD.findall(statement.condition))
+    for part in statement.parts:
+        yield from leaving(part, tainted, some=some)
+
+
+def _refuse_return(source: CudaSource, returns: Iterable[Statement], last_barrier: int) -> None:
+    for statement in returns:
+        if statement.start < last_barrier:
             raise _refuse(
                 source,
                 statement.start,
@@ -211,22 +311,84 @@ def _refuse_return(source: CudaSource, body: Statement, last_barrier: int) -> No
             )
 
 
-def _thread_dependent(body: str, function: Function, source: CudaSource) -> frozenset[str]:
+def thread_dependent(
+    body: str, function: Function, source: CudaSource, above: tuple[str, ...] = ()
+) -> frozenset[str]:
     """Return the names whose value may differ between the threads of a block.
 
-    Everything assigned from ``threadIdx``, an atomic's result or such a name; shared variables are
-    one for all.
+    Everything assigned from ``threadIdx``, an atomic's result or such a name, or where only some
+    threads come; shared variables are one for all. ``above`` are the helpers that led here.
     """
     shared = set(re.findall(r"\b__shared__\b[^;=]*?([A-Za-z_]\w*)\s*(?:\[[^;]*)?[;=]", body))
-    tainted = {"threadIdx", *(w for w in _WORD.findall(body) if w.startswith("atomic"))}
+    shared |= set(re.findall(r"\bauto &(\w+) = gpux_shared_", body))
+    tainted = {*_THREADS, *(w for w in _WORD.findall(body) if w.startswith("atomic"))}
     if not function.is_kernel:
-        tainted |= {p.name for p in source.parameters(function) if not p.is_pointer}
-    assignments = _assignments(_without_votes(body))
+        tainted |= _told_apart(function, source, (*above, function.name))
+    made_of = assignments(_without_votes(body))
     into: defaultdict[str, list[str]] = defaultdict(list)
-    for name, used in assignments:
+    for name, used in made_of:
         for other in used if name not in shared else ():
             into[other].append(name)
-    return frozenset(tainted) | reached(tainted, into)
+    found = frozenset(tainted) | reached(tainted, into)
+    statement = parse_body(source.code, *function.body)
+    while statement is not None:
+        more = set(_changed_by_some(source.code, statement, found)) - shared - found
+        if not more:
+            break
+        found |= more | reached(more, into)
+    return found
+
+
+def _changed_by_some(code: str, statement: Statement, tainted: frozenset[str]) -> Iterator[str]:
+    """Yield the names that are changed where only some threads come, or not as often as others."""
+    said = _without_votes(statement.condition)
+    some = not tainted.isdisjoint(_WORD.findall(said)) or (
+        statement.is_loop and any(_jumps_of_some(part, tainted, False) for part in statement.parts)
+    )
+    if some:
+        yield from changed_names(code[statement.start : statement.end])
+        return
+    for part in statement.parts:
+        yield from _changed_by_some(code, part, tainted)
+
+
+def _jumps_of_some(statement: Statement, tainted: frozenset[str], some: bool) -> bool:
+    """Return whether only some threads leave the loop, or a round of it, in a statement."""
+    if statement.kind in ("break", "continue"):
+        return some
+    some |= not tainted.isdisjoint(_WORD.findall(_without_votes(statement.condition)))
+    return any(_jumps_of_some(part, tainted, some) for part in statement.parts)
+
+
+def changed_names(text: str) -> set[str]:
+    """Return the names that a text assigns to, or counts up or down."""
+    found = {name for name, _ in assignments(text)}
+    return found | {before or behind for before, behind in _COUNTED.findall(text)}
+
+
+def _told_apart(function: Function, source: CudaSource, above: tuple[str, ...]) -> set[str]:
+    """Return a helper's parameters that may differ between the threads that call it."""
+    named = [p.name for p in source.parameters(function)]
+    values = {p.name for p in source.parameters(function) if not p.is_pointer}
+    call = re.compile(rf"\b{re.escape(function.name)}\s*(?:<[^;(){{}}]*>\s*)?\(")
+    if any(call.search(m[2]) for m in _DEFINE.finditer(source.plain)):
+        return values
+    found: set[str] = set()
+    for caller in source.functions:
+        calls = list(call.finditer(source.code, *caller.body))
+        if not calls:
+            continue
+        if caller.name in above or len(above) > _DEEPEST:
+            return values
+        differs = thread_dependent(source.code[slice(*caller.body)], caller, source, above)
+        for match in calls:
+            at = match.end()
+            for name in named:
+                text = _right_side(source.code, at)
+                if not differs.isdisjoint(_WORD.findall(text)):
+                    found.add(name)
+                at += len(text) + 1
+    return found & values
 
 
 def _without_votes(text: str) -> str:
@@ -238,7 +400,7 @@ def _without_votes(text: str) -> str:
     return votes.apply(text).text
 
 
-def _assignments(text: str) -> list[tuple[str, set[str]]]:
+def assignments(text: str) -> list[tuple[str, set[str]]]:
     """Return each assignment of a text: the name, and the names its value is made of."""
     return [
         (m[1], set(_WORD.findall(_right_side(text, m.end())))) for m in _ASSIGNED.finditer(text)
@@ -270,7 +432,7 @@ def _refuse_divergence(
         own = _COUNTER.match(statement.condition) if statement.kind == "for" else None
         if own and own[1] in used:  # its own counter; another one of that name may depend
             text = source.code[statement.start : statement.end]
-            values = [names for name, names in _assignments(text) if name == own[1]]
+            values = [names for name, names in assignments(text) if name == own[1]]
             if not any(names & (tainted - {own[1]}) for names in values):
                 used -= {own[1]}
         return bool(used)

@@ -13,17 +13,25 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from gpuexplorer.compile import thread_numbers
+from gpuexplorer.compile import (
+    early_returns,
+    groups,
+    printing,
+    shared_arrays,
+    thread_numbers,
+)
+from gpuexplorer.compile.access_sites import Sites, record_accesses
 from gpuexplorer.compile.arguments import cannot_fill
-from gpuexplorer.compile.device_part import without_host_code
+from gpuexplorer.compile.device_part import without_host_code, without_unused
 from gpuexplorer.compile.edits import Edited, Edits
 from gpuexplorer.compile.origin import Origin
 from gpuexplorer.compile.prelude import Language
 from gpuexplorer.compile.prelude_vectors import is_vector
+from gpuexplorer.compile.printing import Printed
 from gpuexplorer.compile.refusals import SHUFFLES, callers_of, refuse_unportable
 from gpuexplorer.compile.subscripts import Subscripts
 from gpuexplorer.compile.type_probes import probe_name, resolved, type_aliases, type_probes
-from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.workloads.cuda_source import (
     HOST_HEADERS,
     CudaSource,
@@ -33,6 +41,7 @@ from gpuexplorer.workloads.cuda_source import (
     blank,
     inline_includes,
 )
+from gpuexplorer.workloads.instances import instance_text, split_entry
 
 _RETYPED = {
     "size_t": "ulong",
@@ -50,6 +59,17 @@ _LONG_LITERAL = re.compile(
     r"\b((?:0[xX][0-9a-fA-F']+|0[bB][01']+|\d[\d']*))([uU]?)(?:ll|LL)([uU]?)\b"
 )
 
+_DECLARED = re.compile(
+    r"\b(?:template\s*(?:<[^;{}()]*>)?\s*)?(?:extern\s+)?(?:__global__\s+void|void\s+__global__)\s+"
+    r"[\w\s:<>,]+\([^;{}]*\)\s*;"
+)
+"""A kernel that is declared before its definition, or a template's instance that is asked for."""
+_CHANGES = (without_unused, groups.edits, shared_arrays.edits, early_returns.edits)
+"""What is changed before the rest, one after the other; all but the first in C++ alone."""
+_KEPT = re.compile(
+    r"\b(?:__device__|__managed__)\b(?![^;{}()=]*\()(?![^;{}()=]*\bconst)[^;{}()]*[;={]"
+)
+"""A variable outside of functions: what a part of the grid leaves in it, the whole would find."""
 _QUOTED = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"')
 _KEYWORDS = "local global kernel constant generic pipe read_only write_only read_write".split()
 """Words that are names in CUDA and keywords in OpenCL; ``half`` is a type in both, see below."""
@@ -95,6 +115,10 @@ class Rewritten:
     """Where in the user's own files everything comes from."""
     probes: str = ""
     """Kernels of our own, to follow the source (see ``PortableKernel.probe``)."""
+    sites: Sites | None = None
+    """What its notes of accesses stand for, where it was to take some."""
+    printed: Printed | None = None
+    """What its kernels print, where they do."""
 
 
 def rewrite(
@@ -102,19 +126,31 @@ def rewrite(
     files: Mapping[str, str],
     language: Language = "clc++",
     *,
+    entry: str | None = None,
     signed: bool = True,
+    recorded: bool = False,
 ) -> Rewritten:
     """Rewrite file ``name`` of a workload for C++ for OpenCL, or for plain OpenCL C.
 
-    With ``signed`` unsigned indices are computed with signs where that makes no difference, as long
-    as no array has 2 GiB and no grid 2³⁰ threads along an axis (``subscripts``,
-    ``thread_numbers``). Raises WorkFailed, naming file and line, for what OpenCL would refuse or
-    silently get wrong.
+    Of its kernels only ``entry`` is kept, which may be an instance of a template; by default all of
+    them are. With ``signed`` unsigned indices are computed with signs where that makes no
+    difference, as long as no array has 2 GiB and no grid 2³⁰ threads along an axis (``subscripts``,
+    ``thread_numbers``). With ``recorded`` its kernels note their accesses, in C++ for OpenCL alone
+    (``access_sites``). Raises WorkFailed, naming file and line, for what OpenCL would refuse or
+    silently get wrong, and InputError for an entry that there is not.
     """
-    flat = inline_includes(name, without_host_code(files))
-    renamed = _without_keywords(flat)
-    source = CudaSource(renamed.text)
-    refuse_unportable(source, votes=language == "clc++")
+    flat = inline_includes(name, without_host_code(files, () if entry is None else (entry,)))
+    chosen = _with_one_kernel(name, CudaSource(flat), entry)
+    renamed = _without_keywords(chosen.text)
+    stages, source = [chosen, renamed], CudaSource(renamed.text)
+    cpp = language == "clc++"
+    for change in _CHANGES if cpp else _CHANGES[:1]:
+        source = _changed(source, change(source), stages)
+    printed = None
+    if cpp and "printf" in source.plain:
+        calls, printed = printing.edits(source)
+        source = _changed(source, calls, stages)
+    refuse_unportable(source, cpp=cpp)
     edits = Edits()
     warp_functions = callers_of(source, SHUFFLES)
     aliases, grid_uses = type_aliases(source), _grid_uses(source)
@@ -126,18 +162,52 @@ def rewrite(
         for kernel in source.kernels.values():
             for at, space in pointer_spaces(source, kernel):
                 edits.replace(at, at, space)
+    sites = record_accesses(source, edits) if recorded else None
     if signed:
-        cpp = language == "clc++"
         for at, text in (*Subscripts(source).edits(cpp=cpp), *thread_numbers.edits(source)):
             edits.replace(at, at, text)
     _rewrite_text(source, edits)
     edited = edits.apply(source.text)
-    probes = type_probes(source) if language == "clc++" else {}
+    probes = type_probes(source) if cpp else {}
+    keeps = _KEPT.search(source.code) is not None
     kernels = {
-        n: replace(k, probe=probe_name(n) if n in probes else None) for n, k in kernels.items()
+        n: replace(
+            k,
+            probe=probe_name(n) if n in probes else None,
+            splittable=k.splittable and not keeps,
+        )
+        for n, k in kernels.items()
     }
-    origin = Origin(flat, (edited, renamed))
-    return Rewritten(edited.text, kernels, origin, "".join(probes.values()))
+    origin = Origin(flat, (edited, *reversed(stages)))
+    return Rewritten(
+        edited.text, kernels, origin, "".join(probes.values()), sites=sites, printed=printed
+    )
+
+
+def _changed(source: CudaSource, edits: Edits, stages: list[Edited]) -> CudaSource:
+    if not edits:
+        return source
+    stages.append(edits.apply(source.text))
+    return CudaSource(stages[-1].text)
+
+
+def _with_one_kernel(name: str, source: CudaSource, entry: str | None) -> Edited:
+    """Return the text without the kernels that do not run, a template turned into its instance."""
+    edits = Edits()
+    wanted, arguments = split_entry(entry) if entry is not None else (None, ())
+    if wanted is not None and wanted not in source.kernels:
+        there = ", ".join(source.kernels) or "no kernel"
+        raise InputError(f"{name} has no kernel '{entry}'", remedy=f"it has {there}")
+    for kernel in source.kernels.values():
+        if wanted is not None and kernel.name != wanted:
+            edits.blank(source.text, kernel.start, kernel.body[1])
+        elif kernel.is_template and wanted is not None:
+            for start, end, text in instance_text(source, kernel, arguments):
+                edits.replace(start, end, text)
+    if wanted is not None:
+        for declared in _DECLARED.finditer(source.code):
+            edits.blank(source.text, *declared.span())
+    return edits.apply(source.text)
 
 
 def _without_keywords(text: str) -> Edited:
@@ -210,7 +280,7 @@ def _rewrite_kernel(
 
 def _grid_uses(source: CudaSource) -> dict[str, int]:
     """Count by kernel the uses of gridDim in it and outside every kernel (helpers, macros)."""
-    uses = [m.start() for m in re.finditer(r"\bgridDim\b", source.plain)]
+    uses = [m.start() for m in re.finditer(r"\b(?:gridDim|this_grid|grid_group)\b", source.plain)]
     own = {
         name: bisect_left(uses, kernel.body[1]) - bisect_left(uses, kernel.body[0])
         for name, kernel in source.kernels.items()

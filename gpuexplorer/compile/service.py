@@ -15,6 +15,7 @@ import msgspec
 
 from gpuexplorer.analysis.static import CompileAnswer, CompileRequest, KernelFigures, Refusal
 from gpuexplorer.compile.device_part import device_part
+from gpuexplorer.compile.disassembler import codes_of
 from gpuexplorer.compile.nvrtc import Compiled, compile_kernels, headers
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 
@@ -54,6 +55,7 @@ def figures_of(request: CompileRequest) -> list[KernelFigures]:
     is compiled for the cache alone, and the list is empty.
     """
     compiled = _program(request) if request.whole_program else _compile(request, request.files)
+    codes = codes_of(compiled) if request.listed else {}
     return [
         KernelFigures(
             name=name,
@@ -66,6 +68,7 @@ def figures_of(request: CompileRequest) -> list[KernelFigures]:
             spill_load_B=kernel.spill_load_B,
             barriers=kernel.barriers,
             max_threads_per_block=kernel.resources.max_threads,
+            code=codes.get(kernel.symbol),
         )
         for name, kernel in compiled.kernels.items()
         if kernel.resources is not None
@@ -80,6 +83,7 @@ def _compile(request: CompileRequest, files: Mapping[str, str]) -> Compiled:
         precision=request.precision,
         defines=request.defines,
         entries=request.entries or None,
+        listed=request.listed,
     )
 
 

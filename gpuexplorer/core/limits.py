@@ -112,6 +112,8 @@ ROUNDS = Whole(1, 10**9)
 EVALUATIONS = Whole(1, 10**9)
 THREADS = Whole(1, 1_000_000)
 """CPU threads; how many a machine has, an engine's start knows."""
+NICENESS = Whole(0, 19)
+"""How much of the processor a process leaves to others, as ``nice`` counts."""
 SEED = Whole(0, MAX_INT)
 ANY_WHOLE = Whole(-MAX_INT - 1, MAX_INT)
 """Sizes and tunables: the manifest knows which there are."""

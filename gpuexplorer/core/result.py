@@ -58,6 +58,10 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     kernels: str | None = None
     """The user's own folder or model file that the workload came from, with its path in the local
     history alone (see ``core.sharing``); None: it is a shipped one, or that is not known."""
+    machine: str | msgspec.UnsetType = msgspec.UNSET
+    """The name of the machine that measured, in a history alone, as is the next."""
+    person: str | msgspec.UnsetType = msgspec.UNSET
+    """Who measured: a user's name there."""
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,6 +197,8 @@ class TelemetrySummary(msgspec.Struct, frozen=True, kw_only=True):
     """Cores of the processor that other programs kept busy."""
     stolen: float | None = None
     """Share of the processor's time that the host of a virtual machine gave to others."""
+    other_programs: tuple[str, ...] | None = None
+    """Other programs that had work on the device; their names alone."""
     memory_used_B: float | None = None
     energy_reason: str | None = None
     """Why there is no energy per launch."""
@@ -251,6 +257,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """None: a kernel or library call, or written before this was looked at."""
     not_verified: str | None = None
     """Why the result could not be checked; None where it was, or the reason is not known."""
+    printed: str | None = None
+    """What the kernels printed in the launch that was checked, as far as it was kept."""
 
     @property
     def verified(self) -> bool:

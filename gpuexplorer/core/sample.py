@@ -65,6 +65,24 @@ def joined(batches: Sequence[SampleBatch]) -> SampleBatch:
     )
 
 
+class DeviceUser(msgspec.Struct, frozen=True, kw_only=True):
+    """Another program that has work or memory on a device."""
+
+    pid: int
+    program: str
+    user: str = ""
+    """Whose it is; empty where that is not told."""
+    memory_B: float | None = None
+    """Memory of the device that it holds."""
+    load: float | None = None
+    """Share of the latest time that it had work there, 0 to 1; None where that is not told."""
+
+    @property
+    def works(self) -> bool:
+        """Whether it had work there lately, as far as can be told."""
+        return self.load is None or self.load > 0
+
+
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """One look at a device's state; None is "not available".
 
@@ -85,6 +103,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """Cores of the processor that other programs than this one kept busy."""
     stolen: float | None = None
     """Share of the processor's time that the host of a virtual machine gave to others, 0 to 1."""
+    users: tuple[DeviceUser, ...] | None = None
+    """Other programs on the device."""
     throttle_reasons: tuple[str, ...] | None = None
     energy_J: float | None = None
     dram_read_B_per_s: float | None = None

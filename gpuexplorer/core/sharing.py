@@ -2,7 +2,7 @@
 
 Where a user's own kernels and the engine's Python lie is kept in the local history alone: a run is
 repeated from there. Documents, pages, sessions and files for other programs are given to others,
-and a path in them tells a user's name and more.
+and a path in them tells a user's name and more. Machine and person stay in the history altogether.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from gpuexplorer.core.result import Environment
 
 _INSIDE = re.compile(r"(?i)usr|local|bin|scripts|python[\d.]*(\.exe)?")
 """What an interpreter is called, and folders of it that tell nothing: the one around says more."""
+
+_WHOSE = (r',\s*"machine":\s*', r',\s*"person":\s*')
+"""Before the name of a machine and of a person in JSON."""
 
 
 def last_name(place: str) -> str:
@@ -35,10 +38,14 @@ def shared(
     document: bytes, environments: Iterable[Environment], words: Iterable[str | None] = ()
 ) -> bytes:
     """Return JSON with names in the place of the paths that ``places_of`` finds."""
+    environments = list(environments)
     places = _longest_first(places_of(environments, words))
-    if not places:
+    whose = {_whose_in_json(one) for one in environments} - {""}
+    if not places and not whose:
         return document
     text = document.decode()
+    for said in whose:
+        text = re.sub(said, "", text)
     for place in places:
         text = _named(text, _in_json(place), _in_json(last_name(place)))
     return text.encode()
@@ -58,7 +65,23 @@ def shared_environment(environment: Environment) -> Environment:
         last_name(place) if place in told and place is not None else place
         for place in (environment.kernels, environment.engine)
     )
-    return msgspec.structs.replace(environment, kernels=kernels, engine=engine)
+    return msgspec.structs.replace(
+        environment,
+        kernels=kernels,
+        engine=engine,
+        machine=msgspec.UNSET,
+        person=msgspec.UNSET,
+    )
+
+
+def _whose_in_json(environment: Environment) -> str:
+    """Return a pattern of the last fields of an environment in JSON, its machine and person."""
+    told = zip(_WHOSE, (environment.machine, environment.person), strict=True)
+    return "".join(
+        before + re.escape(msgspec.json.encode(value).decode())
+        for before, value in told
+        if isinstance(value, str)
+    )
 
 
 def _longest_first(places: Iterable[str]) -> list[str]:

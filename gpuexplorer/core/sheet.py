@@ -56,6 +56,8 @@ class Column:
     """Where readers see it."""
     most_first: bool = False
     """Whether a first click on its title puts the largest first."""
+    gives_way: int = 0
+    """Its turn, from 1 on, to be left out where a window has no room for all; 0: never."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gpuexplorer.core.result import Traffic
+from gpuexplorer.core.sample import DeviceUser
 from gpuexplorer.core.units import listed
 
 FIELD_TITLES: dict[str, str] = {
@@ -18,6 +19,7 @@ FIELD_TITLES: dict[str, str] = {
     "load": "load",
     "other_cores": "cores that others use",
     "stolen": "time that the host took",
+    "users": "other programs on it",
     "throttle_reasons": "throttle reasons",
     "energy_J": "energy",
     "dram_read_B_per_s": "DRAM reads",
@@ -45,6 +47,10 @@ class SourceState(msgspec.Struct, frozen=True, kw_only=True):
     """How to enable it."""
     missing: dict[str, str] = {}
     """Fields that it could give on other devices, and why not on this one."""
+    users: tuple[DeviceUser, ...] | None = None
+    other_cores: float | None = None
+    stolen: float | None = None
+    """Who else uses the device, as in a reading."""
 
 
 # ---- counters of one launch

@@ -86,6 +86,9 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     precision: str
     source_sha256: str
     device: DeviceSummary | None
+    """Of a cluster the kind of hardware, which each of its ``cards`` is."""
+    cards: tuple[str, ...] = ()
+    """The hardware that took part, where several devices were searched on at a time."""
     threads: int | None
     sampler: str
     racing: bool

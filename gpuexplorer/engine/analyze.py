@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuexplorer.analysis.listing import Listings, kernel_listing
 from gpuexplorer.analysis.occupancy import MAX_THREADS_PER_BLOCK
 from gpuexplorer.analysis.static import (
     Analysis,
@@ -69,36 +70,78 @@ def analyze_file(
     each that is no template; ``python`` is the interpreter that compiles. Raises InputError,
     CannotRunHere without NVRTC, WorkFailed with the compiler's message.
     """
-    if precision not in KERNEL_PRECISIONS:
-        raise InputError(
-            f"no precision '{precision}'", remedy=suggestion(precision, KERNEL_PRECISIONS)
-        )
     chosen = None if block is None else _checked(block)
-    source = read_kernel_file(path)
     tunables = dict(defines or {})
-    requests = [
-        CompileRequest(
-            source=source.name,
-            files=source.files,
-            arch=arch,
-            precision=precision,
-            defines=tunables,
-            entries=tuple(entries),
-            whole_program=True,
-        )
-        for arch in architectures
-    ]
+    requests = _file_requests(path, architectures, precision, tunables, entries)
     found = [
         _describe_free(figures, chosen, dynamic_shared_B, precision, tunables)
         for compiled in Compiler(python).figures(requests)
         for figures in compiled
     ]
     if not found:
-        raise InputError(
-            f"{path} has no kernel that is not a template",
-            remedy="declare one with __global__, or name a template's with --entry 'name<4>'",
-        )
+        raise _no_kernel(path)
     return Analysis(subject=str(path), kernels=tuple(found))
+
+
+def list_file(
+    path: Path,
+    architectures: Iterable[str],
+    *,
+    precision: str = "fp32",
+    defines: Mapping[str, int] | None = None,
+    entries: Iterable[str] = (),
+    python: str | None = None,
+) -> Listings:
+    """Return the instructions of the kernels in a CUDA source file, beside its lines.
+
+    Arguments and errors are those of ``analyze_file``; CannotRunHere also without nvdisasm.
+    """
+    tunables = dict(defines or {})
+    requests = _file_requests(path, architectures, precision, tunables, entries, listed=True)
+    found = tuple(
+        kernel_listing(figures, subject=str(path), precision=precision, tunables=tunables)
+        for compiled in Compiler(python).figures(requests)
+        for figures in compiled
+    )
+    if not found:
+        raise _no_kernel(path)
+    return Listings(kernels=found, sources=requests[0].files)
+
+
+def _file_requests(
+    path: Path,
+    architectures: Iterable[str],
+    precision: str,
+    tunables: dict[str, int],
+    entries: Iterable[str],
+    *,
+    listed: bool = False,
+) -> list[CompileRequest]:
+    if precision not in KERNEL_PRECISIONS:
+        raise InputError(
+            f"no precision '{precision}'", remedy=suggestion(precision, KERNEL_PRECISIONS)
+        )
+    source, names = read_kernel_file(path), tuple(entries)
+    return [
+        CompileRequest(
+            source=source.name,
+            files=source.files,
+            arch=arch,
+            precision=precision,
+            defines=tunables,
+            entries=names,
+            whole_program=True,
+            listed=listed,
+        )
+        for arch in architectures
+    ]
+
+
+def _no_kernel(path: Path) -> InputError:
+    return InputError(
+        f"{path} has no kernel that is not a template",
+        remedy="declare one with __global__, or name a template's with --entry 'name<4>'",
+    )
 
 
 def _checked(block: Sequence[int]) -> Block:
@@ -159,4 +202,27 @@ def analyze_variant(
     return Analysis(
         subject=f"{workload.name} {variants[0].config.variant}" if variants else workload.name,
         kernels=tuple(k for variant in variants for k in variant.describe(known)),
+    )
+
+
+def list_variants(
+    workload: Workload,
+    requests: Iterable[RunRequest],
+    architectures: Iterable[str],
+    *,
+    python: str | None = None,
+) -> Listings:
+    """Return the instructions of every launch of some variants, as on each architecture.
+
+    Of each request variant, size, block, precision and tunables count. Raises what
+    ``analyze_variant`` raises, and CannotRunHere without nvdisasm.
+    """
+    names = tuple(architectures)
+    variants = [VariantOn(workload, request, arch) for request in requests for arch in names]
+    needed = {request_key(r): r for variant in variants for r in variant.listing_requests()}
+    compiled = Compiler(python).figures(list(needed.values()))
+    known = dict(zip(needed, compiled, strict=True))
+    return Listings(
+        kernels=tuple(k for variant in variants for k in variant.listings(known)),
+        sources=dict(workload.source.files),
     )

@@ -14,6 +14,7 @@ from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import HANDSHAKE_S, Engine, EngineLost, EngineOptions, EngineReady
 from gpuexplorer.engine.client import Event as EngineEvent
 from gpuexplorer.engine.interpreters import BUILT_IN, find_interpreter
+from gpuexplorer.engine.known_devices import remember_devices
 
 DEVICES_S = 120.0
 """How long an engine may look for its devices: the first time drivers are tried one by one."""
@@ -94,6 +95,8 @@ def check_engine(
                 on_step("looking for its devices")
     finally:
         engine.close()
+    if asked.devices is not None:
+        remember_devices(word, asked.devices.devices)
     return asked.report(name, path)
 
 

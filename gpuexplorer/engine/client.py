@@ -21,6 +21,7 @@ import gpuexplorer
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import LIVE, RunOptions
+from gpuexplorer.core.shared_device import when_shared
 from gpuexplorer.engine import failed_start, link, protocol, suspension
 from gpuexplorer.engine.deadlines import CANCEL_GRACE_S, NEVER, Deadlines
 from gpuexplorer.engine.death import (
@@ -58,6 +59,7 @@ _LAST_MESSAGES = (
     protocol.Finished,
     protocol.Counted,
     protocol.Profiled,
+    protocol.Accessed,
     protocol.Cancelled,
     protocol.Failed,
     protocol.NeedsConfirmation,
@@ -194,8 +196,8 @@ class Engine:
     ) -> int:
         """Measure a configuration instead of whatever runs; return the run's generation.
 
-        What is recorded is told by ``Samples``, ``Counted`` or ``Profiled`` events. InputError for
-        a number among the options that would never end it.
+        What is recorded is told by ``Samples``, ``Counted``, ``Profiled`` or ``Accessed`` events.
+        InputError for a number among the options that would never end it.
         """
         options.check()
         if self._run is not None and self._sent:
@@ -211,6 +213,7 @@ class Engine:
             options=options,
             recording=recording,
             agreed=agreed(workload),
+            waits=when_shared() == "wait",
         )
         self._sent = self._began = self._cancelled = False
         self._resent = 0
@@ -379,6 +382,7 @@ class Engine:
         | protocol.Finished
         | protocol.Counted
         | protocol.Profiled
+        | protocol.Accessed
         | protocol.Cancelled
         | protocol.Failed,
     ) -> None:

@@ -27,6 +27,11 @@ _THREAD_VARIABLES = (
     "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+_SPIN_VARIABLE = "OPENBLAS_THREAD_TIMEOUT"
+SPIN = "20"
+"""NumPy's BLAS waits for more work at full speed, for 2 to the power of so many cycles: 0.4 ms, in
+which the next of several calls in a row begins. By itself it does so for a tenth of a second, and
+takes a core from the launches that follow the check of a result."""
 OOM_ADJUSTMENT = Path("/proc/self/oom_score_adj")
 _SHORT_OF_MEMORY = re.compile(
     r"cannot allocate memory|failed to map segment|out of memory", re.IGNORECASE
@@ -43,6 +48,13 @@ def go_first(adjustment: Path = OOM_ADJUSTMENT) -> None:
             adjustment.write_text(str(GOES_FIRST), encoding="ascii")
     except (OSError, ValueError):
         pass  # another system, or one that keeps this to itself
+
+
+def limit_threads(threads: int) -> None:
+    """Say how many threads libraries may use; they read it when NumPy and PyTorch are imported."""
+    for name in _THREAD_VARIABLES:
+        os.environ[name] = str(threads)
+    os.environ.setdefault(_SPIN_VARIABLE, SPIN)
 
 
 def take_streams() -> tuple[BinaryIO, BinaryIO]:
@@ -94,18 +106,17 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--profile", type=Path)
     parser.add_argument("--silence", type=float, metavar="S")
-    parser.add_argument("--nice", type=int, default=0)
+    parser.add_argument("--nice", type=int, default=0, metavar="N")
     options = parser.parse_args(argv)
     threads = min(max(1, options.threads), usable_cores())
-    for name in _THREAD_VARIABLES:  # read when numpy and torch are imported
-        os.environ[name] = str(threads)
+    limit_threads(threads)
     if options.profile is not None:
         from gpuexplorer.engine.profile import run_file
 
         return run_file(options.profile, threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     go_first()
-    if options.nice:
+    if options.nice and hasattr(os, "nice"):  # which Windows has not
         os.nice(options.nice)
     incoming, outgoing = take_streams()
     if options.silence is not None and not options.compile:

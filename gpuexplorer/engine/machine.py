@@ -25,8 +25,6 @@ SILENCE_S = 8.0
 ALIVE_EVERY_S = 2.0
 """How often it is told that somebody does."""
 CONNECT_S = 10.0
-NICE = 5
-"""How much an engine leaves the processor of another machine to others, as ``nice`` counts."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*|[0-9A-Fa-f:]+(%[A-Za-z0-9]+)?")
 _HARMLESS = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
@@ -137,7 +135,7 @@ def far_engine(
     return [
         "sh", "-c", _TELL_STATUS, *(["env", *given] if given else []),
         machine.python, bootstrap, *arguments,
-        "--silence", f"{SILENCE_S:g}", "--nice", str(NICE),
+        "--silence", f"{SILENCE_S:g}",
     ]  # fmt: skip
 
 

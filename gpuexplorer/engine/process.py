@@ -19,6 +19,7 @@ import msgspec
 from gpuexplorer.core import frozen
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.frozen import module_command
+from gpuexplorer.core.shared_device import FAR_NICE, niceness
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.cores import check_threads
 from gpuexplorer.engine.interpreters import find_interpreter
@@ -68,7 +69,12 @@ def engine_start(
     machine = chosen.machine if chosen is not None else None
     if machine is None:
         check_threads(threads)
-    arguments = [*_arguments(threads), *(["--compile"] if compiles else [])]
+    nice = niceness(0 if machine is None else FAR_NICE)
+    arguments = [
+        *_arguments(threads),
+        *(["--nice", str(nice)] if nice else []),
+        *(["--compile"] if compiles else []),
+    ]
     if machine is not None and chosen is not None:
         named = os.environ.get(BUILD_DEADLINE_VARIABLE)
         words = far_engine(

@@ -16,6 +16,7 @@ from typing import BinaryIO, Literal
 import msgspec
 
 from gpuexplorer.core import bootstrap
+from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.memory import MemoryUse
@@ -62,9 +63,10 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 MAX_NOISE = 0.005
 """The relative error down to which a median counts as known, unless a run asks for another."""
 
-Recording = Literal["samples", "counters", "operators", "shapes"]
+Recording = Literal["samples", "counters", "operators", "shapes"] | AccessLook
 """What a run records: samples; what Nsight Compute counts in one launch, answered by Counted; the
-operators of one launch, or those with the shapes of their inputs, answered by Profiled."""
+operators of one launch, or those with the shapes of their inputs, answered by Profiled; what
+the warp that is looked at asks of memory, answered by Accessed."""
 
 # ---- client to engine
 
@@ -97,6 +99,8 @@ class Run(Message, frozen=True, kw_only=True):
     recording: Recording = "samples"
     agreed: bool = False
     """Whether the user agreed to run the workload's own code, where it is a model's file."""
+    waits: bool = False
+    """Whether to wait, at the stage ``wait``, until nobody else uses the device."""
 
 
 class Cancel(Message, frozen=True, kw_only=True):
@@ -156,7 +160,7 @@ class Stage(Message, frozen=True, kw_only=True):
 
     generation: int
     name: str
-    """check, inputs, build, allocate, upload, predict, verify, measure, memory, finish"""
+    """wait, check, inputs, build, allocate, upload, predict, verify, measure, memory, finish"""
     deadline_s: float | None = None
 
 
@@ -181,6 +185,8 @@ class Prepared(Message, frozen=True, kw_only=True):
     memory: MemoryUse | None = None
     """What the memory will be, by formula; what a counter saw follows in MemoryCounted."""
     not_verified: str | None = None
+    printed: str | None = None
+    """What the kernels printed in the launch that was checked."""
     arithmetic: Arithmetic | None = None
     """What ran, beside what was asked for; None where the configuration alone says it."""
 
@@ -248,6 +254,13 @@ class Profiled(Message, frozen=True, kw_only=True):
     profile: OperatorProfile
 
 
+class Accessed(Message, frozen=True, kw_only=True):
+    """What one warp asks of memory; the run's last message."""
+
+    generation: int
+    profile: AccessProfile
+
+
 class Cancelled(Message, frozen=True, kw_only=True):
     """The run ended before it had a sample."""
 
@@ -269,7 +282,7 @@ class Failed(Message, frozen=True, kw_only=True):
 ClientMessage = Hello | ListDevices | Run | Cancel | Alive | Shutdown
 EngineMessage = (
     Welcome | Refused | Devices | Stage | Prepared | Samples | MemoryCounted | Telemetry
-    | NeedsConfirmation | Finished | Counted | Profiled | Cancelled | Failed
+    | NeedsConfirmation | Finished | Counted | Profiled | Accessed | Cancelled | Failed
 )  # fmt: skip
 
 EXIT_TOLD = 70

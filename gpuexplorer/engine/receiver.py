@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
@@ -47,6 +48,7 @@ class Receiver:
         """What was sampled so far; None until the run is prepared."""
         self.counters: Counters | None = None
         self.profile: OperatorProfile | None = None
+        self.accesses: AccessProfile | None = None
         self.ended = False
         self.error: ExplorerError | None = None
 
@@ -77,6 +79,9 @@ class Receiver:
                 self.ended = True
             case protocol.Profiled():
                 self.profile = told.profile
+                self.ended = True
+            case protocol.Accessed():
+                self.accesses = told.profile
                 self.ended = True
             case protocol.Cancelled():
                 self.ended = True
@@ -113,6 +118,14 @@ class Receiver:
         if self.profile is None:
             raise WorkFailed("the launch was stopped before it was recorded")
         return self.profile
+
+    def accessed(self) -> AccessProfile:
+        """Return the accesses that were counted; raise what the run ended with."""
+        if self.error is not None:
+            raise self.error
+        if self.accesses is None:
+            raise WorkFailed("the launch was stopped before its accesses were counted")
+        return self.accesses
 
     def _prepared(self, prepared: protocol.Prepared) -> None:
         """Begin a record; a run that is prepared again is timed in another way from there on."""

@@ -299,6 +299,7 @@ class RunRecord:
             traffic=[*prepared.traffic, *([dram] if dram else []), *counted],
             verification=prepared.verification,
             not_verified=prepared.not_verified,
+            printed=prepared.printed,
             arithmetic=prepared.arithmetic,
             resources=prepared.resources,
             telemetry=telemetry,

@@ -17,8 +17,10 @@ from typing import BinaryIO
 import msgspec
 
 import gpuexplorer
+from gpuexplorer.analysis.disturbance import shared_words
 from gpuexplorer.analysis.energy import LEAST_IDLE_S
 from gpuexplorer.analysis.energy import LEAST_S as LEAST_ENERGY_S
+from gpuexplorer.core.accesses import AccessLook
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.memory import MemoryUse
@@ -29,6 +31,7 @@ from gpuexplorer.engine.outbox import Outbox
 from gpuexplorer.engine.overdue import SLACK_S, Overdue
 from gpuexplorer.engine.packages import installed
 from gpuexplorer.engine.profile import profile_command, profile_environment
+from gpuexplorer.measure.accesses import count_accesses
 from gpuexplorer.measure.job import Ready, Stopped, TooLong
 from gpuexplorer.measure.laboratory import Laboratory, traffic_of, untimed_B_of
 from gpuexplorer.measure.operators import record_operators
@@ -46,7 +49,11 @@ REST_S = LEAST_IDLE_S + 0.4
 """How long the device rests before a run that is long enough to tell a launch's energy."""
 FIRST_READING_S = 0.4
 """After this long a device's first reading is there."""
+FIRST_LOOK_S = 5.0
+"""After this long it is known who else uses a device, if anything tells it."""
 REST_STEP_S = 0.05
+PREPARE_AFTER_S = 0.02
+"""Who only wanted to know the devices ends the engine within so long."""
 PROFILE_SLACK_S = 30.0
 """A profiler that does not end in time is ended; this much later the engine counts as hung."""
 
@@ -73,6 +80,8 @@ class Server:
         """The newest generation asked for."""
         self._cancelled = 0
         """Every generation up to this one is cancelled."""
+        self._untold: set[str] = set()
+        """Hardware of which nothing tells who else uses it."""
 
     def serve(self) -> int:
         """Shake hands, then do what is asked until the input ends; return the exit status."""
@@ -142,18 +151,33 @@ class Server:
     def _work(self) -> int:
         while True:
             with self._changed:
-                while not (self._wanted or self._list_devices or self._shutdown):
-                    self._changed.wait()
+                self._changed.wait_for(self._is_asked)
                 if self._shutdown:
                     break
                 list_devices, self._list_devices = self._list_devices, None
                 run, self._wanted = self._wanted, None
             if list_devices is not None:
                 self._answer_devices(list_devices)
+                if run is None:
+                    self._prepare_while_idle()
             if run is not None and not self._answer_run(run):
                 return EXIT_DEVICE_LOST
         self._laboratory.close()
         return 0
+
+    def _is_asked(self) -> bool:
+        """Return whether there is something to do (the lock is held)."""
+        return bool(self._wanted or self._list_devices or self._shutdown)
+
+    def _prepare_while_idle(self) -> None:
+        """Do what the first run would have to wait for, unless something is asked at once."""
+        with self._changed:
+            if self._changed.wait_for(self._is_asked, PREPARE_AFTER_S):
+                return
+        try:
+            self._laboratory.prepare()
+        except Exception:  # noqa: BLE001 - a run that needs it tells the user
+            traceback.print_exc()
 
     def _answer_devices(self, asked: protocol.ListDevices) -> None:
         try:
@@ -186,10 +210,18 @@ class Server:
                 raise Stopped
             workload = self._workload(run)
             _check_agreed(workload, run)
+            if run.waits:
+                self._wait_for_others(run, cancelled)
             if run.recording == "counters":
                 self._answer_counters(run, cancelled)
                 return True
             sink = _RunSink(run, workload, self)
+            if isinstance(run.recording, AccessLook):
+                accesses = count_accesses(
+                    self._laboratory, workload, run.config, sink, run.recording
+                )
+                self._outbox.put(protocol.Accessed(generation=generation, profile=accesses))
+                return True
             if run.recording != "samples":
                 shapes = run.recording == "shapes"
                 profile = record_operators(
@@ -235,6 +267,35 @@ class Server:
             if sink is not None:
                 sink.close()
         return True
+
+    def _wait_for_others(self, run: protocol.Run, cancelled: Callable[[], bool]) -> None:
+        """Wait until nobody else uses the device, as far as something tells who does."""
+        device = self._laboratory.device(run.config.device)
+        if device.hardware_id in self._untold:
+            return
+        self._sampler.watch(device)
+        began, told = time.monotonic(), False
+        first: int | None = None
+        while True:
+            latest = self._sampler.latest
+            if latest is None:
+                nothing = time.monotonic() - began > FIRST_LOOK_S
+            else:
+                first = latest.t_ns if first is None else first
+                nothing = latest.t_ns - first > FIRST_LOOK_S * 1e9
+            known = latest is not None and not (latest.users is None and latest.other_cores is None)
+            if latest is not None and known and not shared_words(latest, device, working=True):
+                return
+            if nothing and not known:
+                self._untold.add(device.hardware_id)
+                return
+            if known and not told:
+                told = True
+                self._outbox.put(protocol.Stage(generation=run.generation, name="wait"))
+            with self._changed:
+                if cancelled():
+                    raise Stopped
+                self._changed.wait(REST_STEP_S)
 
     def _answer_counters(self, run: protocol.Run, cancelled: Callable[[], bool]) -> None:
         """Run one launch under Nsight Compute, in a process of its own."""
@@ -379,6 +440,7 @@ class _RunSink:
                 environment=self._server.laboratory.environment(plan, ready.device),
                 verification=ready.verification,
                 not_verified=ready.not_verified,
+                printed=ready.runner.printed(),
                 arithmetic=ready.runner.arithmetic(),
                 resources=ready.runner.resources(),
                 phases_s=ready.phases_s,

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gpuexplorer.analysis.disturbance import shared_words
+from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
@@ -49,14 +51,23 @@ class EngineSession(Closing):
         threads: int | None = None,
         log: Callable[[str], None] | None = None,
         ceilings: CeilingsOf | None = None,
+        on_shared: Callable[[str], None] | None = None,
     ) -> None:
         """``ceilings`` finds what a device was measured to do at most; runs are held against it.
+
+        ``on_shared`` is told, in words, who else uses a device: other programs that a run meets on
+        a GPU, each once, and whoever a run waits for.
 
         Raises InputError for more CPU threads than this machine has.
         """
         if not is_far(python):
             check_threads(threads)
         self._ceilings = ceilings
+        self._on_shared = on_shared
+        self._met: set[int] = set()
+        """Processes of others that were told."""
+        self._waits = False
+        """Whether it was told that the run waits."""
         self._engine = Engine(EngineOptions(python=python, threads=threads), self._on_event, log)
         self._devices: protocol.Devices | None = None
         self._receiver: Receiver | None = None
@@ -149,6 +160,21 @@ class EngineSession(Closing):
         recording: protocol.Recording = "shapes" if shapes else "operators"
         return self._run(config, workload, LIVE, recording, on_progress).profiled()
 
+    def accesses(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        look: AccessLook,
+        *,
+        on_progress: Callable[[RunProgress], None] | None = None,
+    ) -> AccessProfile:
+        """Count what one warp asks of memory.
+
+        Raises CannotRunHere for a device other than the CPU device, WorkFailed with file and line
+        for a source whose accesses cannot be followed.
+        """
+        return self._run(config, workload, LIVE, look, on_progress).accessed()
+
     def _run(
         self,
         config: RunConfig,
@@ -204,5 +230,25 @@ class EngineSession(Closing):
                 self._cannot_start = error_of_loss(event)
             case protocol.Failed(generation=0):
                 self._error = error_of(event)
+            case protocol.Telemetry() if self._on_shared is not None:
+                self._tell_shared(event, self._on_shared)
         if self._receiver is not None and not self._receiver.ended:
             self._receiver.take(event)
+
+    def _tell_shared(self, told: protocol.Telemetry, tell: Callable[[str], None]) -> None:
+        """Say who else uses the device, once."""
+        receiver, found = self._receiver, self._devices
+        if receiver is None or receiver.ended or found is None:
+            return
+        device = next((one for one in found.devices if one.id == told.device), None)
+        if device is None:
+            return
+        waits = receiver.stage == "wait"
+        pids = {one.pid for one in told.reading.users or ()}
+        words = shared_words(told.reading, device, working=waits)
+        if waits and words and not self._waits:
+            tell(f"waiting until {device.name} is free: {words}")
+        elif not waits and pids - self._met:
+            tell(f"warning: {device.name} is shared: {words}")
+        self._waits = waits
+        self._met |= pids

@@ -42,6 +42,7 @@ def device_state(
         return median(known) if known else None
 
     reasons = [r.throttle_reasons for r in readings if r.throttle_reasons is not None]
+    users = [r.users for r in readings if r.users is not None]
     sources = dict.fromkeys(name for r in readings for name in (r.source, *r.sources.values()))
     energy, dram = _of_one_launch(prepared, batches, readings, idle_power_W, missing)
     summary = TelemetrySummary(
@@ -54,6 +55,11 @@ def device_state(
         load=middle("load"),
         other_cores=middle("other_cores"),
         stolen=middle("stolen"),
+        other_programs=(
+            tuple(sorted({one.program for look in users for one in look if one.works}))
+            if users
+            else None
+        ),
         memory_used_B=middle("memory_used_B"),
         dram_B_per_s=middle("dram_B_per_s"),
         dram_reason=dram if isinstance(dram, str) else None,

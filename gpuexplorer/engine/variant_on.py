@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gpuexplorer.analysis.architectures import device_of, exact_architecture
+from gpuexplorer.analysis.listing import KernelListing, kernel_listing
 from gpuexplorer.analysis.static import (
     CompileRequest,
     KernelAnalysis,
@@ -90,6 +91,26 @@ class VariantOn:
                 request = self._request(launches, source)
                 found.setdefault(request_key(request), request)
         return list(found.values())
+
+    def listing_requests(self) -> list[CompileRequest]:
+        """Return what has to be compiled for the listings of every launch, a source file each."""
+        return [
+            msgspec.structs.replace(self._request(self._here, source), listed=True)
+            for source in self._here.sources
+        ]
+
+    def listings(self, known: Known) -> list[KernelListing]:
+        """Return every launch of the variant as instructions, from ``listing_requests``."""
+        requests = {request.source: request for request in self.listing_requests()}
+        return [
+            kernel_listing(
+                next(k for k in known[request_key(requests[step.source])] if k.name == step.entry),
+                subject=f"{self._workload.name} {self.config.variant}",
+                precision=self.config.precision,
+                tunables=self._here.defines,
+            )
+            for step in self._here.steps
+        ]
 
     def describe(self, known: Known) -> list[KernelAnalysis]:
         """Return every launch of the variant, from figures of all ``requests``."""

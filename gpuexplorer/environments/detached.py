@@ -20,13 +20,15 @@ import msgspec
 from gpuexplorer.calibration.store import data_folder
 from gpuexplorer.core import frozen
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.engine import detached
-from gpuexplorer.engine.detached import Outcome, Work, encode, read_outcome, read_work
+from gpuexplorer.core.shared_device import FAR_NICE, niceness
+from gpuexplorer.core.units import count, plural
 from gpuexplorer.engine.interpreters import BUILT_IN, find_interpreter
-from gpuexplorer.engine.machine import HOME, NICE, Machine
+from gpuexplorer.engine.machine import HOME, Machine
 from gpuexplorer.engine.program import far_bootstrap
 from gpuexplorer.environments.far_talk import request
 from gpuexplorer.exchange.files import atomic_file, read_file
+from gpuexplorer.search import detached
+from gpuexplorer.search.detached import Outcome, Work, encode, read_outcome, read_work
 
 SCHEMA = "gpuexplorer/detached/1"
 ABOUT = "about.json"
@@ -51,6 +53,9 @@ class Detached(msgspec.Struct, frozen=True, kw_only=True):
     python: str = ""
     """The Python here; empty: this program's own."""
     total: int
+    """Configurations; 0 for a tuning, which finds its way as it goes."""
+    nice: int = 0
+    """How much it leaves the processor to others."""
     created_utc: str
 
     @property
@@ -85,6 +90,10 @@ class DetachedState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it was told to end."""
     said: str = ""
     """The last lines that it printed."""
+    finished: bool
+    """Whether nothing is missing."""
+    rebooted: bool = False
+    """Whether its machine was started anew since it began or was continued."""
 
 
 def folder_here() -> Path:
@@ -133,6 +142,7 @@ def begin(title: str, work: Work, arguments: list[str], engine: str | None) -> D
         address=str(machine) if machine is not None else "",
         python="" if chosen is None or chosen.is_own or machine is not None else str(chosen.path),
         total=len(work.configs),
+        nice=niceness(FAR_NICE if machine is not None else 0),
         created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     about.folder.mkdir(parents=True)
@@ -158,7 +168,8 @@ def start(about: Detached) -> None:
         command = frozen.module_command(detached.MODULE, about._place, python=about.python)
     else:
         command = [machine.python, far_bootstrap(), detached.MODULE, about._place]
-        command += ["--nice", str(NICE)]
+    if about.nice:
+        command += ["--nice", str(about.nice)]
     _ask(about, {"action": "start", "command": command})
 
 
@@ -166,13 +177,26 @@ def state_of(about: Detached, cancel: threading.Event | None = None) -> Detached
     """Return how far it is; raises where its machine cannot be reached."""
     told = _ask(about, {"action": "state"}, cancel)
     return DetachedState(
-        running=told["running"], done=told["answers"], stopped=told["stopped"], said=told["said"]
+        running=told["running"],
+        done=told["answers"],
+        stopped=told["stopped"],
+        said=told["said"],
+        finished=told["finished"] or (not told["running"] and 0 < about.total <= told["answers"]),
+        rebooted=told["rebooted"],
     )
 
 
 def end(about: Detached) -> None:
     """End it now; what it has measured stays."""
     _ask(about, {"action": "stop"})
+
+
+def progress_words(about: Detached, done: int) -> str:
+    """Say how much is done, such as ``12 of 40 configurations``."""
+    if about.total:
+        shown, total = count(done), count(about.total)
+        return f"{shown} of {total} configurations"
+    return plural(done, "{number} run", "{number} runs")
 
 
 def work_of(about: Detached) -> Work:

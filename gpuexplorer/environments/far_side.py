@@ -30,6 +30,8 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FULL_WORDS = re.compile(
     r"No space left on device|\(os error (28|122|27)\)|Disk quota exceeded|File too large", re.I
 )
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+"""What tells one start of a machine from the next, on Linux."""
 READY = "gpuexplorer-far.json"
 """In an environment that is finished: what it is."""
 
@@ -301,9 +303,11 @@ def job(request: dict[str, Any]) -> None:
         begin(folder, request["command"])
     elif action == "state":
         stopped = os.path.exists(os.path.join(folder, "stop"))
+        began_in, now_in = read(folder, "boot"), read(folder, BOOT_ID)
         tell(
             done=True, running=running(folder), answers=len(names), stopped=stopped,
-            said=read(folder, "log")[-2000:],
+            said=read(folder, "log")[-2000:], rebooted=bool(began_in) and began_in != now_in,
+            finished=os.path.exists(os.path.join(folder, "done")),
         )  # fmt: skip
     elif action == "fetch":
         wanted = [name for name in names if name not in set(request["have"])][: request["most"]]
@@ -325,6 +329,8 @@ def begin(folder: str, command: list[str]) -> None:
     stop_file = os.path.join(folder, "stop")
     if os.path.exists(stop_file):
         os.unlink(stop_file)
+    with open(os.path.join(folder, "boot"), "w", encoding="utf-8") as stream:
+        stream.write(read(folder, BOOT_ID))
     with open(os.path.join(folder, "log"), "ab") as log:
         process = subprocess.Popen(
             [place(word) for word in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -342,7 +348,7 @@ def begin(folder: str, command: list[str]) -> None:
 
 
 def read(folder: str, name: str) -> str:
-    """Return the text of a job's file, nothing where there is none."""
+    """Return the text of a job's file, or of an absolute path; nothing where there is none."""
     try:
         with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as stream:
             return stream.read()

@@ -60,10 +60,11 @@ def _resolved(path: Path) -> Path:
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
     """Open ``path`` for writing so that it appears whole or not at all.
 
-    A device or pipe is written directly. Raises InputError with a remedy when the file cannot be
+    Unless it shall be ``durable``, the disk is not waited for: a power cut may take what is new. A
+    device or pipe is written directly. Raises InputError with a remedy when the file cannot be
     written; whatever stood there before is then untouched.
     """
     try:
@@ -78,8 +79,9 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         try:
             with part.open("xb") as stream:
                 yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
+                if durable:
+                    stream.flush()
+                    os.fsync(stream.fileno())
             if target.exists():
                 part.chmod(stat.S_IMODE(target.stat().st_mode))
             part.replace(target)

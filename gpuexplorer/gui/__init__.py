@@ -14,23 +14,55 @@ from gpuexplorer.gui import overrides
 
 MODULES = ("QtCore", "QtGui", "QtWidgets")
 """Those of Qt that pyqtgraph copies."""
+UNUSED = {
+    "graphicsItems": """
+        ArrowItem BoxplotItem ColorBarItem CurvePoint DateAxisItem ErrorBarItem GradientEditorItem
+        GradientLegend GraphItem GraphicsLayout GridItem HistogramLUTItem ImageItem IsocurveItem
+        LinearRegionItem PColorMeshItem ROI ScaleBar TargetItem VTickGroup""",
+    "widgets": """
+        BusyCursor CheckTable ColorButton ColorMapMenu ColorMapWidget ComboBox DataFilterWidget
+        DataTreeWidget DiffTreeWidget FeedbackButton GradientWidget GraphicsLayoutWidget GroupBox
+        HistogramLUTWidget JoystickButton LayoutWidget PathButton ProgressDialog RawImageWidget
+        RemoteGraphicsView ScatterPlotWidget SpinBox TableWidget TreeWidget ValueLabel
+        VerticalLabel""",
+}
+"""Modules that pyqtgraph would load by itself, with some fifty others that they need."""
 
 
 def _import_pyqtgraph() -> None:
-    """Import pyqtgraph without much that it loads and that is not used here.
+    """Import pyqtgraph without most of what it loads and what is not used here.
 
-    CUDA's Python bindings are for a widget of it, and this process never touches a GPU.
+    Such a class of it, ``pyqtgraph.SpinBox`` say, is loaded when it is first asked for.
     """
-    bindings = "cuda.bindings"
-    known = bindings in sys.modules
-    if not known:
-        sys.modules[bindings] = None  # type: ignore[assignment]
+    modules = {
+        name: f"pyqtgraph.{part}.{name}" for part, names in UNUSED.items() for name in names.split()
+    }
+    modules["ImageView"] = "pyqtgraph.imageview"
+    unused = {path: _Unused(name) for name, path in modules.items() if path not in sys.modules}
+    sys.modules.update(unused)
     try:
         with _classes_on_demand():
-            import pyqtgraph  # noqa: F401
+            import pyqtgraph
     finally:
-        if not known:
-            del sys.modules[bindings]
+        for path in unused:
+            del sys.modules[path]
+
+    def asked_for(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module 'pyqtgraph' has no attribute {name!r}")
+        return getattr(import_module(modules[name]), name)
+
+    vars(pyqtgraph).setdefault("__getattr__", asked_for)
+
+
+class _Unused(ModuleType):
+    """Stands in for a module while one is loaded that takes names from it and does not use them."""
+
+    __all__ = ()
+
+    def __getattr__(self, name: str) -> None:
+        if name.startswith("__"):
+            raise AttributeError(name)
 
 
 @contextmanager
@@ -43,6 +75,7 @@ def _classes_on_demand() -> Iterator[None]:
         yield
         return
     sources: list[Any] = [import_module(f"PySide6.{name}") for name in MODULES]
+    listed = [source.__dir__ for source in sources]
     for source in sources:
         copy = _Copy(source)
         sys.modules[copy.__name__] = copy
@@ -50,8 +83,8 @@ def _classes_on_demand() -> Iterator[None]:
     try:
         yield
     finally:
-        for source in sources:
-            del source.__dir__
+        for source, names in zip(sources, listed, strict=True):
+            source.__dir__ = names
 
 
 class _Copy(ModuleType):
@@ -68,6 +101,7 @@ class _Copy(ModuleType):
 
 
 overrides.install()  # before there is a class
+gc.set_threshold(20_000)  # classes and widgets are made by the thousand, and stay
 gc.disable()  # what is imported here stays
 try:
     _import_pyqtgraph()

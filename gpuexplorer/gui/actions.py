@@ -25,6 +25,7 @@ VIEW_TIPS = {
     "Compare": "Measure some configurations in turns until it is clear which is faster",
     "Lab": "Studies: precision, switches, speed-up and scaling, measured in turns",
     "Kernel": "The source, what the compiler made of it, and what limits its occupancy",
+    "Accesses": "What a warp asks of memory: sectors, banks and lanes, line by line",
     "Operators": "Which operators of a model take the time",
 }
 VIEW_KEYS = {"Sweep": "S", "Tune": "Ctrl+T"}
@@ -128,6 +129,18 @@ class Commands:
         self.calibrates_when_idle = make(
             "Calibrate by itself",
             "Measure a new device's roofs for five seconds when nothing else is measured, once",
+            checkable=True,
+        )
+        self.waits_for_others = make(
+            "Wait while others use the device",
+            "Before each run wait until no other program works on the GPU, or keeps the CPU busy;\n"
+            "otherwise both measure at once, and it is only said",
+            checkable=True,
+        )
+        self.leaves_processor = make(
+            "Leave the CPU to others first",
+            "Start the engine with nice 10: other programs come first, and what is measured on the "
+            "CPU waits for them",
             checkable=True,
         )
         self.engines = make(

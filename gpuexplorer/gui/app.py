@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 import signal
@@ -17,6 +18,7 @@ from PySide6.QtGui import QFileOpenEvent, QIcon
 from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.shared_device import usual_sharing
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui import allocator, resources, restart, typeface
 from gpuexplorer.gui.engine import engine_at_start
@@ -89,6 +91,8 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     options = _options(words)
     settings = Settings()
     existing = QApplication.instance()
+    if existing is None:
+        gc.freeze()  # what was imported stays, and need not be walked through
     application = (
         existing
         if isinstance(existing, QApplication)
@@ -102,17 +106,19 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     if icon.is_file():
         application.setWindowIcon(QIcon(str(icon)))
     typeface.choose(application)
-    make_theme(application, settings.theme)
+    look = make_theme(application, settings.theme, dressed=False)
     folders, complaints = _kernel_folders(options.kernels, settings.kernel_folders)
     experiment = Experiment(load(folders))
     python, said = engine_at_start(options.python, settings)
     complaints += said
+    usual_sharing(waits=settings.waits_for_others, polite=settings.leaves_processor)
     engine = EngineOptions(python=python, threads=options.threads or settings.threads)
     window = MainWindow(Session(experiment, engine), settings, options.kernels)
     window.insight.set_kernel_folders(folders)
     if complaints:
         window.session.notice.emit(Notice("bad", " ".join(complaints)))
     window.first_paint.connect(window.own_files.ask_at_start)
+    window.first_paint.connect(window.panels.kernel.editing.restore)
     left = restart.taken()
     if left is not None:
         window.sessions.open_left(left)
@@ -120,6 +126,7 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
         window.sessions.open_at_start(options.session)
     if isinstance(application, Application):
         application.file_opened.connect(window.sessions.open_at_start)
+    look.dress()
     window.show()
     return application, window
 

@@ -140,7 +140,7 @@ class DoctorDialog(InfoDialog):
             for check in checks:
                 mark, colour = MARKS[check.status]
                 parts.append(
-                    f'<tr><td style="color: {colours.colour(colour)}">{mark}&nbsp;</td>'
+                    f'<tr><td width="18" style="color: {colours.colour(colour)}">{mark}</td>'
                     f"<td>{escape(check.name)}: {escape(check.found)}"
                 )
                 if check.remedy:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSignalBlocker, Signal
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from gpuexplorer.core.device import DeviceList
@@ -18,9 +19,11 @@ from gpuexplorer.engine.interpreters import (
     interpreter_at,
     name_for,
 )
+from gpuexplorer.engine.known_devices import Elsewhere, elsewhere
 from gpuexplorer.gui.model.frameworks import lacks_cuda
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
+from gpuexplorer.gui.widgets.list_box import heading
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.panels.engines import EnginesDialog
@@ -29,6 +32,8 @@ ALL_UP_TO = 16
 """With more cores than this only powers of two are offered, the default and every core."""
 ENGINES_ITEM = "settings:engines"
 """What the device box holds in its last line, which opens the engines."""
+ELSEWHERE = "elsewhere:"
+"""What it holds for a device of another machine begins so; engine and device follow."""
 SET_UP_ITEM = "settings:set-up"
 """What it holds in a line that opens the way to an engine with CUDA."""
 
@@ -64,23 +69,46 @@ def engine_at_start(option: str | None, settings: Settings) -> tuple[str | None,
     return (None if word == BUILT_IN else word), complaints
 
 
-def offer_engines(box: QComboBox, devices: DeviceList | None = None) -> None:
-    """Put lines below the devices that open the engines, and the way to one with CUDA."""
+def offer_engines(
+    box: QComboBox, devices: DeviceList | None = None, word: str | None = None
+) -> None:
+    """Put below the devices what opens the engines, and the devices of other machines.
+
+    ``word`` is the engine that measures.
+    """
     with QSignalBlocker(box):
         if devices is not None and lacks_cuda(devices):
             box.addItem("NVIDIA GPU: set up an engine for it…", SET_UP_ITEM)
         box.addItem("Engines: other Pythons…", ENGINES_ITEM)
+        for place in elsewhere(word):
+            _offer_machine(box, place)
+
+
+def _offer_machine(box: QComboBox, place: Elsewhere) -> None:
+    """Put the devices of another machine below a line with its name."""
+    model = box.model()
+    title = f"On {place.host}, engine '{place.engine}'" if place.host else "On this machine"
+    if isinstance(model, QStandardItemModel):
+        model.appendRow(heading(title))
+    tip = "Ends the present engine and measures there; what was measured is kept"
+    for device in place.devices:
+        box.addItem(f"{device.name} · {device.id}", f"{ELSEWHERE}{place.engine}:{device.id}")
+        box.setItemData(box.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
+    if not place.devices:
+        box.addItem("Connect, and see its devices", f"{ELSEWHERE}{place.engine}:auto")
+        box.setItemData(box.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
 
 
 class EngineChoice(QObject):
     """Restarts the session's engine with other options, and remembers them.
 
     ``help_asked`` wants the help page on engines, ``message`` carries a sentence for the status
-    bar.
+    bar, ``switched`` says that a device of another machine was chosen, whose engine starts.
     """
 
     help_asked = Signal()
     message = Signal(str)
+    switched = Signal()
 
     def __init__(self, window: QWidget, session: Session, settings: Settings) -> None:
         super().__init__(window)
@@ -135,8 +163,15 @@ class EngineChoice(QObject):
 
     def open_item(self, item: object) -> bool:
         """Open what a line of the device box stands for; False: it is a device's."""
+        word = str(item)
+        if word.startswith(ELSEWHERE):
+            engine, _, device = word.removeprefix(ELSEWHERE).partition(":")
+            self.use_python(engine)
+            self._session.experiment.set_device(device)
+            self.switched.emit()
+            return True
         actions = {ENGINES_ITEM: self.show, SET_UP_ITEM: self.set_up}
-        act = actions.get(str(item))
+        act = actions.get(word)
         if act is not None:
             act()
         return act is not None

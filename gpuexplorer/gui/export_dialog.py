@@ -75,6 +75,7 @@ class ExportDialog(QDialog):
         self.export_button = QPushButton("&Export")
         self.export_button.setObjectName("exportNow")
         self.export_button.setDefault(True)
+        self.export_button.setProperty("role", "leads")
         self._buttons.addButton(self.export_button, QDialogButtonBox.ButtonRole.AcceptRole)
         row = QHBoxLayout()
         row.addWidget(self.path_box, 1)

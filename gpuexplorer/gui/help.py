@@ -33,6 +33,7 @@ PAGES = {
     "first-steps": "First steps",
     "reading-the-plots": "Reading the plots",
     "block-map": "The block map",
+    "accesses": "Accesses of a warp",
     "roofline": "The roofline and calibration",
     "kernel": "The Kernel view",
     "what-numbers-promise": "What numbers promise",

@@ -13,6 +13,7 @@ import time
 
 from PySide6.QtCore import Signal
 
+from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import Cancelled
 from gpuexplorer.core.operators import OperatorProfile
@@ -58,6 +59,7 @@ class EngineJob(Task):
         self.waited_s = 0.0
         """How long it has waited in pauses, which are no part of what it takes."""
         self._inbox: queue.SimpleQueue[JobEvent | None] = queue.SimpleQueue()
+        self._receiver: Receiver | None = None
 
     # ---- asked from the main thread
 
@@ -92,6 +94,12 @@ class EngineJob(Task):
         """Whether a pause has begun; it lasts until ``resume`` or ``cancel``."""
         with self._gate:
             return self._waiting and not self.cancelled
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether its run waits until nobody else uses the device."""
+        run = self._receiver
+        return run is not None and not run.ended and run.stage == "wait"
 
     # ---- in the thread
 
@@ -130,6 +138,10 @@ class EngineJob(Task):
         recording: protocol.Recording = "shapes" if shapes else "operators"
         return self._run(config, workload, LIVE, recording).profiled()
 
+    def accesses(self, config: RunConfig, workload: Workload, look: AccessLook) -> AccessProfile:
+        """Count what one warp asks of memory; raise what the run ended with."""
+        return self._run(config, workload, LIVE, look).accessed()
+
     def _run(
         self,
         config: RunConfig,
@@ -143,7 +155,7 @@ class EngineJob(Task):
         self._inbox = inbox  # ``cancel`` puts None into the latest
         if self.cancelled:
             raise Cancelled
-        run = Receiver(config, options, self._ceilings)
+        run = self._receiver = Receiver(config, options, self._ceilings)
         self._worker.ask_run(config, workload, options, recording, sink=inbox.put)
         while (heard := inbox.get()) is not None and not self.cancelled:
             if run.take(heard):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
@@ -15,16 +15,21 @@ from gpuexplorer.gui.settings import Settings
 from gpuexplorer.workloads.loader import (
     is_own_file,
     load,
+    own_root,
     own_workload,
     read_folder,
     workload_folders,
 )
 from gpuexplorer.workloads.own_model import is_model_file
-from gpuexplorer.workloads.workload import Workload
+from gpuexplorer.workloads.watch import source_paths, stamps
+from gpuexplorer.workloads.workload import MODEL_FILE, Workload
+
+WATCH_MS = 150
+"""Between two looks at a kernel's files; a change counts once it is as old."""
 
 
 class Kernels(QObject):
-    """Reads folders into the session's experiment.
+    """Reads folders into the session's experiment, again whenever the present kernel is saved.
 
     ``folders_changed`` carries the folders in use, ``notice`` a sentence for the banner
     or None to hide it,
@@ -41,6 +46,16 @@ class Kernels(QObject):
         super().__init__(window)
         self._window, self._session, self._settings = window, session, settings
         self._given = tuple(given)
+        self.with_edits: Callable[[dict[str, Workload]], dict[str, Workload]] = lambda read: read
+        """Puts edits that are not saved into workloads that were read."""
+        self._watched: Workload | None = None
+        self._paths: list[Path] = []
+        self._seen = self._moved = stamps(())
+        """The watched workload's files as they were read, and as they were at the last look."""
+        self._watch = QTimer(self)
+        self._watch.setInterval(WATCH_MS)
+        self._watch.timeout.connect(self._look)
+        self._watch.start()
         self.ask_trust: Callable[[Path, Callable[[], None]], bool] = lambda path, then: False
         """Asks about a model's file that is new, and goes on once it is agreed to."""
 
@@ -65,7 +80,7 @@ class Kernels(QObject):
                 if is_own_file(folder)
                 else [Workload(read_folder(f)).name for f in workload_folders(folder)]
             )
-            workloads = load([*self.folders, folder])
+            workloads = self.with_edits(load([*self.folders, folder]))
         except ExplorerError as error:
             self._refuse(error)
             return
@@ -80,15 +95,46 @@ class Kernels(QObject):
         """Read every folder and model's file again, and measure what is in it now."""
         if any(is_model_file(f) and self.ask_trust(f, self.reload) for f in self.folders):
             return
+        self._read_again()
+
+    def _read_again(self, *, if_changed: bool = False) -> None:
         try:
-            workloads = load(self.folders)
+            workloads = self.with_edits(load(self.folders))
         except ExplorerError as error:
             self._refuse(error)
+            return
+        present = self._session.experiment.workload
+        read = workloads.get(present.name)
+        if if_changed and read is not None and read.sha256 == present.sha256:
             return
         self.notice.emit(None)  # what went wrong did so with the sources as they were
         self._take(workloads)
         self._session.kernels_reloaded()
         self.message.emit(f"{len(workloads)} workloads read.")
+
+    def stop(self) -> None:
+        """Look at files no longer."""
+        self._watch.stop()
+
+    def watches(self, path: Path) -> bool:
+        """Return whether a file is read again when it is saved."""
+        return path in self._paths
+
+    def _look(self) -> None:
+        """Read a kernel of the user's own again once it was saved; a model is for F5."""
+        workload = self._session.experiment.workload
+        if workload is not self._watched:
+            last, self._watched = self._watched, workload
+            kernel = MODEL_FILE not in workload.source.files and own_root(workload) is not None
+            self._paths = source_paths(workload) if kernel else []
+            if last is None or last.source.origin != workload.source.origin:
+                self._seen = self._moved = stamps(self._paths)
+        if not self._paths:
+            return
+        before, self._moved = self._moved, stamps(self._paths)
+        if self._moved and self._moved != self._seen and self._moved == before:
+            self._seen = self._moved
+            self._read_again(if_changed=True)
 
     def _take(self, workloads: dict[str, Workload]) -> None:
         self.folders_changed.emit(self.folders)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit, QMainWindow, QWidget
 from shiboken6 import isValid
@@ -30,9 +30,13 @@ class KeyWindow(QMainWindow):
         super().__init__()
         self._left: QWidget | None = None
         """The control that had the focus last, while none has it."""
+        self.installEventFilter(self)
 
-    def event(self, event: QEvent) -> bool:
-        """Keep a key from the commands that is another's now."""
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Keep a key from the commands that is another's now.
+
+        (In ``event`` each repaint of the window would hold Python's lock from beginning to end.)
+        """
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             pressed = event.keyCombination().toCombined()
             on_button = isinstance(self._focused(), QAbstractButton)
@@ -41,7 +45,7 @@ class KeyWindow(QMainWindow):
             ):
                 event.accept()
                 return True
-        return super().event(event)
+        return super().eventFilter(watched, event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """End typing with Enter, and hide the banner with Esc."""

@@ -73,6 +73,7 @@ class Panels(QSplitter):
         self.pins = PinRow(self.timing.pin_colour)
         self.kernel = KernelPanel(session)
         self.operators = LateView("operatorsTab", lambda: _operators(session, self))
+        self.accesses = LateView("accessesTab", lambda: _accesses(session, self))
         self.block_map = BlockMapTab(session)
         self.roofline = RooflineView(session)
         self.sweep = SweepTab(session)
@@ -109,6 +110,7 @@ class Panels(QSplitter):
             (self.welcome, "first-steps"),
             (self.kernel, "kernel"),
             (self.operators, "models"),
+            (self.accesses, "accesses"),
         )
         for part, page in pages:
             part.setProperty(PAGE, page)
@@ -161,7 +163,10 @@ class Panels(QSplitter):
             (self.sweep, "Sweep"), (self.tune, "Tune"), (self.compare, "Compare"),
             (self.lab, "Lab"),
         )  # fmt: skip
-        places.add("Code", (self.kernel, "Kernel"), (self.operators, "Operators"))
+        places.add(
+            "Code",
+            (self.kernel, "Kernel"), (self.operators, "Operators"), (self.accesses, "Accesses"),
+        )  # fmt: skip
         return places
 
     def _live_view(self) -> QWidget:
@@ -242,6 +247,14 @@ class Panels(QSplitter):
         settings.set_bytes("down", self.saveState())
         self.kernel.remember(settings)
         settings.set_bytes("history", self.history.columns())
+
+
+def _accesses(session: Session, panels: Panels) -> QWidget:
+    from gpuexplorer.gui.panels.accesses import AccessesView
+
+    view = AccessesView(session)
+    view.restored.connect(panels.restored)
+    return view
 
 
 def _operators(session: Session, panels: Panels) -> QWidget:

@@ -14,6 +14,7 @@ from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, EngineReady
 from gpuexplorer.engine.errors import error_of
 from gpuexplorer.engine.interpreters import BUILT_IN
+from gpuexplorer.engine.known_devices import remember_devices
 from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.worker import Chunk, EngineEvent, Update
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from gpuexplorer.gui.session import Session
 
 STAGES = {
+    "wait": "waiting until nobody else uses the device",
     "check": "checking the configuration",
     "inputs": "making inputs",
     "build": "building the kernel",
@@ -33,6 +35,7 @@ STAGES = {
     "rest": "letting the device rest, for its power at rest",
     "profile": "running once under Nsight Compute",
     "operators": "recording operators",
+    "accesses": "counting accesses",
     "measure": "measuring",
     "memory": "counting the memory it takes",
     "finish": "finishing",
@@ -61,6 +64,7 @@ class Listener(QObject):
                 self._take_event(ticket, item)
         device = session.device
         for device_id, time_s, reading in update.readings:
+            session.latest_reading = (device_id, reading)
             if session.jobs.measuring:
                 continue  # the readings belong to its runs
             if device is None or device_id == device.id:
@@ -162,6 +166,7 @@ class Listener(QObject):
             session.notice.emit(notices.long_launch(event.predicted_s, session.run_long))
         elif isinstance(event, protocol.Failed) and error is not None:
             session.end_current("failed")
+            session.failure = error
             session.give_up("this configuration failed")
             session.notice.emit(notices.failed(error))
 
@@ -219,6 +224,7 @@ class Listener(QObject):
         first = session.experiment.devices is None
         session.no_profiler = event.no_profiler
         session.experiment.set_devices(event.devices)
+        remember_devices(session.options.python, event.devices)
         session.devices_changed.emit()
         if not event.devices.devices:
             session.notice.emit(notices.no_device(event.devices, session.engines_asked.emit))

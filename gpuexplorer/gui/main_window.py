@@ -16,6 +16,7 @@ from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.shared_device import POLITE, choose_sharing
 from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui import able, wiring
@@ -181,13 +182,20 @@ class MainWindow(KeyWindow):
         except ExplorerError:
             automatic = None
         fill_device_box(self.device_box, experiment.devices, automatic)
-        offer_engines(self.device_box, experiment.devices)
+        offer_engines(self.device_box, experiment.devices, self.session.options.python)
         with QSignalBlocker(self.device_box):
             self.device_box.setCurrentIndex(
                 max(0, self.device_box.findData(experiment.knobs.device))
             )
         self.show_knobs()
         self.show_state()
+
+    def look_for_devices(self) -> None:
+        """Offer no devices of the engine that has ended while another one starts."""
+        with QSignalBlocker(self.device_box):
+            self.device_box.clear()
+            self.device_box.addItem("looking for devices…", "auto")
+        offer_engines(self.device_box, word=self.session.options.python)
 
     def device_chosen(self) -> None:
         """Set the knob, or open the engines and leave the device as it is."""
@@ -394,6 +402,18 @@ class MainWindow(KeyWindow):
         self.settings.calibrates_when_idle = on
         self.idle_calibration.follow()
 
+    def set_waits_for_others(self, on: bool) -> None:
+        """Have runs wait from now on until nobody else uses the device, or not."""
+        self.settings.waits_for_others = on
+        choose_sharing("wait" if on else "warn", None)
+        self.session.ask_again()  # so that it stops waiting, or begins to
+
+    def set_leaves_processor(self, on: bool) -> None:
+        """Have the engine leave the processor to other programs from now on, or not."""
+        self.settings.leaves_processor = on
+        choose_sharing(None, POLITE if on else 0)
+        self.engine.restart()
+
     def choose_theme(self, choice: Choice) -> None:
         """Use these colours, now and from now on."""
         self.settings.theme = choice
@@ -458,6 +478,8 @@ class MainWindow(KeyWindow):
             view.close_down()
         self.idle_calibration.stop()
         self.housekeeping.stop()
+        self.kernels.stop()
+        self.panels.kernel.editing.take()
         self.preloader.stop()
         self.panels.kernel.close_down()
         self.dialogs.close_down()

@@ -80,6 +80,7 @@ class Menus:
         settings.addActions([commands.engines, commands.restart_engine])
         settings.addSeparator()
         settings.addAction(commands.calibrates_when_idle)
+        settings.addActions([commands.waits_for_others, commands.leaves_processor])
         about = bar.addMenu("&Help")
         about.addActions(
             [commands.help, welcome, commands.self_test, commands.doctor, commands.about]

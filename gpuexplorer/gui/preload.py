@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import sys
 import threading
 from collections.abc import Sequence
 from importlib import import_module
@@ -17,7 +19,10 @@ MODULES = (
     "gpuexplorer.gui.views.tune",
     "gpuexplorer.gui.views.compare",
     "gpuexplorer.gui.views.blockmap",
+    "gpuexplorer.gui.panels.accesses",
     "gpuexplorer.gui.panels.operators",
+    "gpuexplorer.gui.code.pane",
+    "gpuexplorer.gui.plots.occupancy",
 )
 """Those that are loaded when a view is first shown: up to half a second of the main thread."""
 
@@ -49,7 +54,10 @@ class Preloader:
         for name in self._modules:
             if self._stop.is_set():
                 return
+            if name in sys.modules:
+                continue
             try:
                 import_module(name)
             except ImportError:  # opening the view reports it
                 log.exception("%s cannot be loaded", name)
+            gc.freeze()  # it stays: walking through it would be a hitch of the main thread

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
 
+from gpuexplorer.analysis.disturbance import shared_words
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.charts.roofline import Picture
 from gpuexplorer.charts.words import config_words
@@ -19,6 +20,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import LIVE, RunOptions
+from gpuexplorer.core.sample import Reading
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.jobs import Jobs
@@ -75,12 +77,17 @@ class Session(QObject):
         self._adviser: Adviser | None = None
         self.options = options
         self.live = False
+        self.failure: ExplorerError | None = None
+        """Why the latest configuration did not run; None once another one is asked for."""
         self.live_at_start = True
         self.engine_state = "not started"
         self.no_profiler = ""
         """Why Nsight Compute cannot look into this engine's NVIDIA GPUs; "" where it may."""
         self.engine_words = ""
         self.activity = ""
+        self.latest_reading: tuple[str, Reading] | None = None
+        """The id of the device that was read last, of the window's own runs and of jobs', and what
+        was read."""
         self.engine_log: deque[str] = deque(maxlen=400)
         self.store = CeilingStore()
         self.requests = Requests()
@@ -329,11 +336,18 @@ class Session(QObject):
             return
         self.jobs.give_way()
         ticket = self.requests.ask(config)
+        self.failure = None
         if not keep_notice:
             self.notice.emit(None)
         options = RunOptions(allow_long=allow_long)
         self.worker.ask_run(config, self.experiment.workload, options, ticket=ticket)
         self.say("asking the engine")
+
+    def ask_again(self) -> None:
+        """Begin the live run anew, as after it is to wait for others or no longer."""
+        if self.live:
+            self.requests.want_nothing()
+            self.ask_for_run()
 
     def _stop_engine(self, words: str) -> None:
         self.worker.ask_cancel()
@@ -353,6 +367,27 @@ class Session(QObject):
             self.history_model.finish(run.ticket, run.record)
 
     # ---- what the status bar shows
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether what is to be measured waits until nobody else uses the device."""
+        job = self.jobs.current
+        if job is not None and self.jobs.measuring:
+            return job.waits_for_others
+        return self.activity == STAGES["wait"]
+
+    def others(self, *, working: bool = False, gpu: bool = False) -> str:
+        """Say who else uses the device by the latest reading; empty for nobody, or nothing known.
+
+        ``working``: only those that had work there lately; ``gpu``: only of a GPU.
+        """
+        found, devices = self.latest_reading, self.experiment.devices
+        if found is None or devices is None:
+            return ""
+        device = next((one for one in devices.devices if one.id == found[0]), None)
+        if device is None or (gpu and device.kind != "gpu"):
+            return ""
+        return shared_words(found[1], device, working=working)
 
     def give_up(self, words: str) -> None:
         """Stop wanting the run that just ended; a knob's next move asks again."""

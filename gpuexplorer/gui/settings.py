@@ -70,6 +70,24 @@ class Settings:
         self._store.setValue("engine/calibrates_when_idle", "true" if value else "false")
 
     @property
+    def waits_for_others(self) -> bool:
+        """Whether runs wait until nobody else uses the device."""
+        return str(self._store.value("engine/waits_for_others", "false")) == "true"
+
+    @waits_for_others.setter
+    def waits_for_others(self, value: bool) -> None:
+        self._store.setValue("engine/waits_for_others", "true" if value else "false")
+
+    @property
+    def leaves_processor(self) -> bool:
+        """Whether engines leave the processor to other programs first."""
+        return str(self._store.value("engine/leaves_processor", "false")) == "true"
+
+    @leaves_processor.setter
+    def leaves_processor(self, value: bool) -> None:
+        self._store.setValue("engine/leaves_processor", "true" if value else "false")
+
+    @property
     def pictures_as_window(self) -> bool:
         """Whether exported pictures have the window's colours instead of light ones."""
         return str(self._store.value("export/as_window", "false")) == "true"

@@ -8,12 +8,15 @@ from PySide6.QtWidgets import QLabel, QStatusBar
 from gpuexplorer.core.text import visible
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine.interpreters import engine_words
+from gpuexplorer.gui.listener import STAGES
+from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.widgets.words import Words
 
 STATUS_MS = 250
 MESSAGE_MS = 4000
 WIDEST_RATE = "answered in 000 ms   000,000 launches/s"
+DEVICE_TIP = "The device that the shown run uses"
 ENGINE_WORDS = {
     "not started": "engine not started",
     "starting": "engine starting…",
@@ -32,7 +35,7 @@ class StatusLine(QStatusBar):
         self._answered = ""
         self.setSizeGripEnabled(False)
         self._engine = self._label("engineLabel", "The process that measures")
-        self._device = self._label("deviceLabel", "The device that the shown run uses")
+        self._device = self._label("deviceLabel", DEVICE_TIP)
         self._activity = Words()
         self._activity.setObjectName("activityLabel")
         self._activity.setToolTip("What the engine does now")
@@ -77,11 +80,18 @@ class StatusLine(QStatusBar):
         self._engine.setText(words)
         self._engine.setToolTip(session.engine_words or "The process that measures")
         device = session.device
-        self._device.setText(f"{device.name} ({device.id})" if device else "no device yet")
-        self._activity.setText(session.activity)
+        facts = [f"{device.name} ({device.id})" if device else "no device yet"]
+        if session.others(gpu=True):
+            facts.append("shared")
+        self._device.setText(" · ".join(facts))
+        others = session.others()
+        self._device.setToolTip(f"{DEVICE_TIP}\n{capital(others)}." if others else DEVICE_TIP)
+        waits = session.waits_for_others
+        who = session.others(working=True) if waits else ""
+        self._activity.setText(f"{STAGES['wait']}: {who}" if who else session.activity)
 
     def _show_rate(self) -> None:
-        self._activity.setText(self._session.activity)
+        self.show_state()
         rate = self._session.samples_per_s if self._session.live else None
         parts = [self._answered] if self._answered else []
         if rate is not None:

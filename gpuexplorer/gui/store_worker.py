@@ -44,6 +44,8 @@ ROOM_S = 0.1
 """Between two such times, for what waits."""
 ENDED_S = 15.0
 """Between two looks whether the programs still run whose runs go on."""
+REST_S = 5.0
+"""After so long without a question or a write, the memory that they took is freed."""
 BUSY_S = 2.0
 """How long one waits for another program that is writing; a search for rows waits as long."""
 CLOSE_S = 20.0
@@ -102,6 +104,8 @@ class StoreWorker(Task):
         self._held_from = self._held_until = 0.0
         self._open_at = self._read_at = 0.0
         """When the next try to open or to read is due, after one that failed."""
+        self._used_at: float | None = None
+        """When the store was last asked or written; None since it rests."""
         self._ended_at = 0.0
         """When to look again for runs whose program is gone."""
         self._others_run = False
@@ -191,6 +195,11 @@ class StoreWorker(Task):
     def _note_trouble(self, trouble: Trouble | None) -> None:
         self.trouble = trouble
 
+    @property
+    def rests(self) -> bool:
+        """Whether nothing was asked or written for a while, and their memory is free again."""
+        return self._used_at is None
+
     # ---- in the thread
 
     def work(self) -> None:
@@ -236,6 +245,7 @@ class StoreWorker(Task):
             jobs = list(self._jobs)
             self._jobs.clear()
         for job in jobs:
+            self._used_at = time.monotonic()
             self._done.emit(job.ticket, self._outcome(job))
 
     def _peek(self) -> None:
@@ -299,6 +309,7 @@ class StoreWorker(Task):
             if self._ask is None or store is None or now < self._read_at:
                 return
             ask, self._ask = self._ask, None
+        self._used_at = now
         try:
             self.answered.emit(self._answer(store, ask))
         except ExplorerError as error:
@@ -317,6 +328,9 @@ class StoreWorker(Task):
                 self._open_store().close()
         try:
             generation = store.generation()
+            if self._used_at is not None and now >= self._used_at + REST_S:
+                store.rest()
+                self._used_at = None
         except ExplorerError as error:
             self._cannot_read(error)
             return
@@ -371,6 +385,7 @@ class StoreWorker(Task):
         due_s = self._keeper.due_s()
         if due_s is None or max(due_s, self._held_until) > now:
             return
+        self._used_at = now
         try:
             chunks_only, held = not self._keeper.waiting, self._keeper.held
             before = store.generation()

@@ -22,6 +22,7 @@ from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.workload import Workload
 
 if TYPE_CHECKING:
+    from gpuexplorer.gui.cluster_job import JobCluster, WantedCluster
     from gpuexplorer.history.store import Store
 
 TELL_EVERY_S = 0.1
@@ -54,7 +55,8 @@ class SweepProgress:
 class SweepJob(EngineJob):
     """Measures a space; ``begun`` carries a ``Begun``, ``stepped`` a ``SweepProgress``.
 
-    ``troubled`` carries the error when the runs cannot be kept in the history; measuring goes on.
+    ``troubled`` carries the error when the runs cannot be kept in the history, ``said`` a sentence
+    on a worker of a cluster; measuring goes on. ``standing`` tells what its workers have done.
     """
 
     doing = "sweeping"
@@ -63,6 +65,8 @@ class SweepJob(EngineJob):
 
     begun = Signal(object)
     troubled = Signal(object)
+    said = Signal(str)
+    standing = Signal(object)
 
     def __init__(
         self,
@@ -75,14 +79,20 @@ class SweepJob(EngineJob):
         resume: bool = False,
         python: str | None = None,
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
+        cluster: WantedCluster | None = None,
     ) -> None:
-        """``python`` runs the engine; with ``resume`` an earlier try is gone on with."""
+        """``python`` runs the engine; with ``resume`` an earlier try is gone on with.
+
+        ``cluster`` measures instead, whose devices ``devices`` are.
+        """
         super().__init__(worker, ceilings=ceilings)
         self.setObjectName("sweep")
         self.space, self.workload, self.measuring = space, workload, measuring
         self.resumes = resume
         self._devices, self._python = devices, python
         self._ceilings_of = ceilings
+        self._cluster = cluster
+        self._on: JobCluster | None = None
         self._changed: list[tuple[int, SweepCell]] = []
         self._due = 0.0
         self._sweep: SpaceSweep | None = None
@@ -91,10 +101,14 @@ class SweepJob(EngineJob):
         """Measure whatever waits; return True when nothing does any more."""
         store = self._open_store()
         try:
+            if self._cluster is not None:
+                from gpuexplorer.gui.cluster_job import JobCluster
+
+                self._on = JobCluster(self, self._cluster, self.said.emit, self.standing.emit)
             sweep = self._sweep = SpaceSweep(
                 self.space,
                 self.workload,
-                self._devices,
+                self._devices if self._on is None else self._on.devices,
                 self.measuring,
                 store=store,
                 resume=self.resumes,
@@ -107,11 +121,13 @@ class SweepJob(EngineJob):
                 Begun(list(sweep.cells), sweep.resumed, sweep.unreadable, sweep.continues)
             )
             try:
-                sweep.run(self)
+                sweep.run(self._on or self)
             finally:
                 self._tell(None, "")
             return True
         finally:
+            if self._on is not None:
+                self._on.close()
             if store is not None:
                 store.close()
 

@@ -39,15 +39,22 @@ def blend(colour: str, background: str, share: float) -> str:
 
 
 class Theme(QObject):
-    """The colours in force; ``changed`` tells everything that paints by itself to do so again."""
+    """The colours in force; ``changed`` tells everything that paints by itself to do so again.
+
+    Not ``dressed`` it leaves the style sheet until ``dress``, when a window is made: with one, a
+    widget is styled again, and all that it holds, whenever it gets a parent.
+    """
 
     changed = Signal()
 
-    def __init__(self, application: QApplication, choice: Choice = "system") -> None:
+    def __init__(
+        self, application: QApplication, choice: Choice = "system", *, dressed: bool = True
+    ) -> None:
         super().__init__(application)
         self._application = application
         self._choice: Choice = choice
         self._icons: dict[tuple[str, str], QIcon] = {}
+        self._dressed = dressed
         self.scheme = ""
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._apply)
         self.choose(choice)
@@ -67,6 +74,12 @@ class Theme(QObject):
         }[choice]
         QGuiApplication.styleHints().setColorScheme(wanted)
         self._apply()
+
+    def dress(self) -> None:
+        """Put the style sheet on, now and from now on."""
+        if not self._dressed:
+            self._dressed = True
+            self._application.setStyleSheet(self._sheet())
 
     @property
     def chart(self) -> ChartTheme:
@@ -95,7 +108,8 @@ class Theme(QObject):
             return
         self.scheme = scheme
         self._application.setPalette(self._palette())
-        self._application.setStyleSheet(self._sheet())
+        if self._dressed:
+            self._application.setStyleSheet(self._sheet())
         self.changed.emit()
 
     def _sheet(self) -> str:
@@ -156,10 +170,10 @@ def theme() -> Theme:
     return found
 
 
-def make_theme(application: QApplication, choice: Choice) -> Theme:
+def make_theme(application: QApplication, choice: Choice, *, dressed: bool = True) -> Theme:
     """Return the application's theme, made now or before."""
     found = application.findChild(Theme)
     if found is None:
-        return Theme(application, choice)
+        return Theme(application, choice, dressed=dressed)
     found.choose(choice)
     return found

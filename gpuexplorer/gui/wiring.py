@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gpuexplorer.core.shared_device import niceness, when_shared
 from gpuexplorer.gui.actions import when
 from gpuexplorer.gui.engine import offer_engines
 
@@ -29,7 +30,9 @@ def connect_session(window: MainWindow) -> None:
     sessions.replaced.connect(window.show_replaced)
     sessions.changed.connect(window.show_title)
     sessions.sources_asked.connect(window.dialogs.show_sources)
-    for one in (session, window.kernels, window.own_files, sessions, window.tuning,
+    editing = window.panels.kernel.editing
+    window.kernels.with_edits = editing.with_edits
+    for one in (session, window.kernels, window.own_files, editing, sessions, window.tuning,
                 window.exporter):  # fmt: skip
         one.notice.connect(window.show_notice)
     for other in (window.kernels, sessions, window.tuning):
@@ -70,7 +73,8 @@ def connect_views(window: MainWindow) -> None:
     for name, part in panels.parts.items():
         window.sessions.add_part(name, part)
     window.device_box.currentIndexChanged.connect(lambda _: window.device_chosen())
-    offer_engines(window.device_box)
+    offer_engines(window.device_box, word=window.session.options.python)
+    window.engine.switched.connect(window.look_for_devices)
 
 
 def connect_commands(window: MainWindow) -> None:
@@ -82,6 +86,10 @@ def connect_commands(window: MainWindow) -> None:
     commands.live_at_start.toggled.connect(window.set_live_at_start)
     commands.calibrates_when_idle.setChecked(window.settings.calibrates_when_idle)
     commands.calibrates_when_idle.toggled.connect(window.set_calibrates_when_idle)
+    commands.waits_for_others.setChecked(when_shared() == "wait")
+    commands.waits_for_others.toggled.connect(window.set_waits_for_others)
+    commands.leaves_processor.setChecked(niceness(0) > 0)
+    commands.leaves_processor.toggled.connect(window.set_leaves_processor)
     commands.device_plots.toggled.connect(panels.strip.more.setChecked)
     panels.strip.more.toggled.connect(commands.device_plots.setChecked)
     commands.themes[window.settings.theme].setChecked(True)

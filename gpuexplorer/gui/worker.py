@@ -43,6 +43,7 @@ UNANSWERED_GAP_S = 0.25
 EngineEvent = (
     EngineReady | EngineLost | protocol.Devices | protocol.Stage | protocol.Prepared
     | protocol.MemoryCounted | protocol.Finished | protocol.Counted | protocol.Profiled
+    | protocol.Accessed
     | protocol.Cancelled
     | protocol.Failed | protocol.NeedsConfirmation
 )  # fmt: skip

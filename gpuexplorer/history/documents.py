@@ -17,7 +17,7 @@ from gpuexplorer.core.chunked import as_array, encode
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.result import DeviceSummary, RunResult
+from gpuexplorer.core.result import DeviceSummary, Environment, RunResult
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.fingerprint import fingerprint
 from gpuexplorer.history.unreadable import run_damaged
@@ -144,7 +144,9 @@ def columns_of(result: RunResult, samples: int) -> dict[str, Any]:
     """Return what the list of runs holds of a finished run."""
     timing, throughput = result.timing, result.throughput
     return {
-        **head_columns(result.id, result.time_utc, result.config, result.device),
+        **head_columns(
+            result.id, result.time_utc, result.config, result.device, result.environment
+        ),
         "fingerprint": fingerprint(result.environment, result.device, result.config).digest,
         "median_s": timing.median_s,
         "relative_error": timing.relative_error,
@@ -159,7 +161,11 @@ def columns_of(result: RunResult, samples: int) -> dict[str, Any]:
 
 
 def head_columns(
-    run_id: str, time_utc: str, config: RunConfig, device: DeviceSummary | DeviceInfo
+    run_id: str,
+    time_utc: str,
+    config: RunConfig,
+    device: DeviceSummary | DeviceInfo,
+    environment: Environment,
 ) -> dict[str, Any]:
     """Return what the list of runs holds of a run before it has figures."""
     if not run_id or len(run_id) > MAX_NAME:
@@ -189,10 +195,22 @@ def head_columns(
     said = (
         config.workload, config.variant, size_words, block, config.precision, config.device,
         device.name, tunables, config.cache if config.cache != "hot" else "", switches,
-        switches.replace(" ", "_"),
+        switches.replace(" ", "_"), *whose_words(environment.machine, environment.person),
     )  # fmt: skip
     columns["switch_words"] = clean(switches)
     return columns | {"words": searched(clean(" ".join(filter(None, said)))).replace("\n", " ")}
+
+
+def whose_words(
+    machine: str | msgspec.UnsetType | None, person: str | msgspec.UnsetType | None
+) -> list[str]:
+    """Return by which words runs of a machine and a person are found, each to its end."""
+    told = {"machine": machine, "person": person}
+    return [
+        searched("".join((name, ":", "_".join(clean(value).split()), ";")))
+        for name, value in told.items()
+        if isinstance(value, str)
+    ]
 
 
 def _product(values: Any) -> float:

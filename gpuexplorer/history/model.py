@@ -43,6 +43,10 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str = ""
     """Words that all occur in the configuration, the device, the tags or the note."""
+    machine: str | None = None
+    """The name of the machine that measured it."""
+    person: str | None = None
+    """The name of the user who measured it."""
     workload: str | None = None
     variant: str | None = None
     device: str | None = None

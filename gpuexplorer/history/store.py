@@ -423,6 +423,10 @@ class Store(Closing):
                 token = marks.latest(connection)
             return marks.bring_back(connection, token) if token else 0
 
+    def rest(self) -> None:
+        """Free the memory that answered questions left in use; whoever waits a while calls it."""
+        self._database.rest()
+
     def purge(self) -> int:
         """Remove the deleted runs for good and give their room back; return how many."""
         from gpuexplorer.history.sql import marks

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import getpass
 import platform
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 
+import msgspec
 import numpy as np
 
 import gpuexplorer
 from gpuexplorer.backends import registry
-from gpuexplorer.backends.base import Backend, Runner
+from gpuexplorer.backends.base import Backend, HostArray, Runner
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import DeviceLost, InputError, OutOfMemory
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.result import Environment, Phases, Traffic, Verification
-from gpuexplorer.measure.job import WARM_UP_S, Job, Sink, Stopped, TooLong
+from gpuexplorer.measure.job import AGREED_DEADLINE_S, WARM_UP_S, Job, Sink, Stopped, TooLong
 from gpuexplorer.measure.noise import Noise
 from gpuexplorer.measure.problems import Problem, ProblemCache
 from gpuexplorer.measure.recipe import run_job
 from gpuexplorer.measure.shortage import give_back, memory_limit, out_of_memory
 from gpuexplorer.measure.stop import Enough, NoiseReached, NoiseStable, Slower, StopRule, TimeUp
+from gpuexplorer.workloads.choose import default_block, find_device
 from gpuexplorer.workloads.memory.predict import held_parts, predict
 from gpuexplorer.workloads.plan import Plan
 from gpuexplorer.workloads.planning import check_memory, make_plan
@@ -102,11 +106,25 @@ class Laboratory:
                     return device
         raise InputError(f"this engine has no device '{device_id}'")
 
+    def prepare(self) -> None:
+        """Open the CPU where that runs kernels unless another device is asked for.
+
+        Raises what opening it raises. A GPU is opened by its first run: that takes of its memory.
+        """
+        device = find_device(self.devices(), "auto")
+        if device.kind == "cpu" and device.runs_kernels:
+            self._backend(device.backend).prepare(device)
+            self._versions_of(device)
+
+    def _versions_of(self, device: DeviceInfo) -> dict[str, str]:
+        """Return the versions of the libraries behind a device, which are read from files."""
+        if not self._versions.get(device.backend):
+            self._versions[device.backend] = self._backend(device.backend).versions()
+        return self._versions[device.backend]
+
     def environment(self, plan: Plan, device: DeviceInfo) -> Environment:
         """Return the versions a figure of this plan depends on."""
-        versions = self._versions.get(device.backend)
-        if not versions:  # they are read from files
-            versions = self._versions[device.backend] = self._backend(device.backend).versions()
+        versions = self._versions_of(device)
         return Environment(
             gpuexplorer=gpuexplorer.__version__,
             python=platform.python_version(),
@@ -119,6 +137,8 @@ class Laboratory:
             jax=versions.get("jax"),
             cuda=versions.get("cuda"),
             source_sha256=plan.source_sha256,
+            machine=platform.node() or msgspec.UNSET,
+            person=_person() or msgspec.UNSET,
         )
 
     # ---- runs
@@ -188,6 +208,9 @@ class Laboratory:
         failure: OutOfMemory | None = None
         try:
             with memory_limit(device, free_B):
+                if problem.wanted_variant is not None:
+                    sink.stage("verify", AGREED_DEADLINE_S)
+                    problem.trust(self._results_of(problem.wanted_variant, workload, plan))
                 stopped_by = run_job(job, sink)
         except (Stopped, TooLong):
             self._keep(job)
@@ -237,6 +260,26 @@ class Laboratory:
             yield runner
         finally:
             runner.free()
+
+    def _results_of(self, variant: str, workload: Workload, plan: Plan) -> dict[str, HostArray]:
+        """Run a variant once on a plan's problem; return what it wrote of the plan's outputs."""
+        config = plan.config
+        trusted = msgspec.structs.replace(
+            config, variant=variant, block=default_block(workload.variant(variant)), tunables={}
+        )
+        with self.held(workload, trusted) as runner:
+            runner.poison()
+            runner.launch_plain()
+            runner.check_guards()
+            there = {a.name for a in runner.plan.outputs}
+            names = tuple(a.name for a in plan.outputs if a.name in there)
+            if not names:
+                raise InputError(
+                    f"variant '{variant}' is the reference of '{config.variant}' and writes none "
+                    "of its outputs",
+                    remedy="name another variant under 'reference' in the manifest",
+                )
+            return runner.download(names)
 
     def _reusable(self, problem: Problem) -> Runner | None:
         """Return the last runner when its arrays hold the same problem; free it otherwise."""
@@ -343,3 +386,12 @@ def untimed_B_of(plan: Plan, device: DeviceInfo) -> float:
         return set_back_B
     cache_B = device.last_level_cache_B
     return set_back_B + 2.0 * (cache_B if cache_B is not None else UNKNOWN_CACHE_B)
+
+
+@cache
+def _person() -> str:
+    """Return the name of the user who runs this; empty where there is none, as in a container."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""

@@ -20,7 +20,6 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import (
@@ -105,8 +104,8 @@ def _data_B() -> int | None:
     if sys.platform != "linux":
         return None
     try:
-        fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
-        return int(fields[5]) * os.sysconf("SC_PAGE_SIZE")
+        with open("/proc/self/statm", "rb", buffering=0) as statm:  # for every run of a search
+            return int(statm.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return None
 

@@ -22,16 +22,17 @@ COLUMNS = (
     Column("median", "median", "Median time of one launch", "s", fields={"median_s": ""}),
     Column("ratio", "speed", "How many times faster or slower than the reference",
            fields={"ratio": ""}),
-    Column("interval", "95 % interval", "Of that factor", fields=ENDS),
+    Column("interval", "95 % interval", "Of that factor", fields=ENDS, gives_way=2),
     Column("verdict", "verdict", "What the interval says: faster, slower, same, or that it cannot "
            "be told", words=True, fields={"verdict": ""}),
     Column("turns", "turns", "Turns it took; one whose verdict is clear takes no more. Eight tell "
            "where all agree, and one where times are ten times apart",
-           fields={"turns": ""}),
+           fields={"turns": ""}, gives_way=1),
     Column("too_slow", "too slow", "Whether it is slower by more than the limit", words=True,
            media=Medium.PAGE),
     Column("warnings", "to know", "What differs beside the configuration: source, compiler, "
-           "driver, device", words=True, media=Medium.WINDOW, fields={"to_know": ""}),
+           "driver, device", words=True, media=Medium.WINDOW, fields={"to_know": ""},
+           gives_way=3),
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpuexplorer.charts.words import when_words
@@ -16,6 +17,8 @@ VERSIONS = {
     "jax": "JAX", "cuda": "CUDA",
 }  # fmt: skip
 ALIKE = "as the others"
+LAST = 4
+"""When they give way: after what a comparison says in other words, too."""
 
 Value = Callable[[RunResult], Any]
 
@@ -85,10 +88,10 @@ def conditions(runs: Sequence[RunResult]) -> tuple[tuple[Column, ...], list[dict
         values = [value_of(run) for run in runs]
         if all(value is None for value in values):
             continue
-        columns.append(column)
+        columns.append(replace(column, gives_way=LAST))
         for cell, value in zip(cells, values, strict=True):
             cell[column.name] = Cell("–" if value is None else words(value), value)
-    columns.append(_VERSIONS)
+    columns.append(replace(_VERSIONS, gives_way=LAST))
     for cell, told in zip(cells, _differing_versions(runs), strict=True):
         cell[_VERSIONS.name] = Cell(told, told)
     return tuple(columns), cells

@@ -41,7 +41,7 @@ RATIO = {
 SPEEDUP = {"speedup": "factor", "speedup_ci95_low": "ci95_low", "speedup_ci95_high": "ci95_high"}
 REMARKS = Column(
     "remarks", "not measured", "Why a figure is missing", words=True,
-    media=Medium.WINDOW | Medium.PAGE,
+    media=Medium.WINDOW | Medium.PAGE, gives_way=1,
 )  # fmt: skip
 TIME_TIP = "Median time of one launch, with half its 95 % interval"
 
@@ -149,18 +149,18 @@ def switches_sheet(study: SwitchesStudy) -> Sheet:
         Column("title", "switch", "The switch, with its value", words=True),
         Column("part", "measured", "By itself beside the baseline; on top of those that were kept "
                "before it; or in turns with the combination", words=True, fields={"part": ""},
-               media=Medium.WINDOW),
+               media=Medium.WINDOW, gives_way=3),
         file_only("switch"),
         file_only("value"),
         Column("time", "time", TIME_TIP, "s", fields=FIGURES),
-        Column("effect", "effect", "What it does to the time of what it was measured beside",
-               fields=RATIO),
-        Column("interval", "95 % interval", "Of its time over that of what it was measured beside"),
+        Column("effect", "effect", "What it does to the time of what it was measured beside, with "
+               "the 95 % interval", fields=RATIO),
         *([Column("memory", "peak memory", "Peak of the device's memory, where it was counted",
-                  "B")] if memory else []),
+                  "B", gives_way=1)] if memory else []),
         file_only("kept"),
         file_only("skipped"),
-        Column("remarks", "remarks", "Whether it was kept, or why not", words=True),
+        Column("remarks", "remarks", "Whether it was kept, or why not", words=True,
+               gives_way=4),
     )  # fmt: skip
     return Sheet("Switches", columns, tuple(rows), tuple(_switches_notes(study)))
 
@@ -225,11 +225,12 @@ def _switch_row(
     reason: str | None = None,
     told: str = "",
 ) -> Row:
-    words, interval = "", ""
+    words = told
     if part not in ("baseline", "combining", "not offered") and measured is not None:
         words = effect_words(effect)
-    if effect is not None:
+    if effect is not None and (told or effect.verdict != "can't tell"):  # which has it
         interval = speed_interval(effect.ratio, effect.ci95_low, effect.ci95_high)
+        words = f"{words} ({interval})"
     memory_B = measured.memory_B if measured is not None else None
     heading, where = PARTS[part]
     cells = {
@@ -238,8 +239,7 @@ def _switch_row(
         "switch": Cell(value=switch),
         "value": Cell(value=value),
         "time": time_cell(measured),
-        "effect": Cell(told or words, effect.ratio if effect is not None else None, effect),
-        "interval": Cell(interval, effect.ratio if effect is not None else None),
+        "effect": Cell(words, effect.ratio if effect is not None else None, effect),
         "memory": Cell(quantity(memory_B, "B"), memory_B),
         "kept": Cell(value=kept),
         "skipped": Cell(value=reason),

@@ -32,17 +32,18 @@ COLUMNS = (
     Column("time", "median", unit="s", media=TERMINAL),
     Column("speed", "throughput", media=TERMINAL),
     Column("median", "median", "Median time of one launch", "s", fields=TIMING, media=WINDOW),
-    Column("error", "± 95 %", "Half the 95 % confidence interval over the median", media=WINDOW),
+    Column("error", "± 95 %", "Half the 95 % confidence interval over the median", media=WINDOW,
+           gives_way=2),
     Column("throughput", "throughput", "Useful operations over the median", "FLOP/s",
-           fields=SPEED, media=WINDOW, most_first=True),
+           fields=SPEED, media=WINDOW, most_first=True, gives_way=4),
     Column("bandwidth", "bandwidth", "Bytes needed (compulsory) over the median", "B/s",
-           media=WINDOW, most_first=True),
+           media=WINDOW, most_first=True, gives_way=1),
     Column("compile_s", fields={"compile_s": ""}, media=KEPT),
     Column("errors", fields=ERRORS, media=KEPT),
     Column("suspect", fields={"suspect": ""}, media=KEPT),
     Column("skipped", fields={"skipped": ""}, media=KEPT),
     Column("result", "result", "Whether it was verified, or why it has no figure", words=True,
-           media=WINDOW),
+           media=WINDOW, gives_way=3),
 )  # fmt: skip
 WAITING = {"result": Cell("waiting", "waiting")}
 SHOWN = 10

@@ -24,10 +24,18 @@ LEADERS = 12
 """Configurations that are listed while the search goes on."""
 COLUMNS = (
     Column("configuration", "configuration", "Block and tunables", words=True),
-    Column("time", "time per launch", "Median time of one launch", "s"),
-    Column("ratio", "speed", "How many times slower than the fastest, measured in turns"),
-    Column("interval", "95 % interval", "Of that factor"),
-    Column("standing", "beside the best", "Whether it can be told from the fastest", words=True),
+    Column("time", "time", "Median time of one launch", "s"),
+    Column(
+        "ratio", "speed", "How many times slower than the fastest, measured in turns", gives_way=2
+    ),
+    Column("interval", "95 % interval", "Of that factor", gives_way=1),
+    Column(
+        "standing",
+        "beside the best",
+        "Whether it can be told from the fastest",
+        words=True,
+        gives_way=3,
+    ),
 )
 TRIED = ("number", "outcome", "median_s", "min_s", "samples", "reason", "time_s")
 """Of an evaluation, in a file."""

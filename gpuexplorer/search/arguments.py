@@ -286,6 +286,7 @@ READERS: dict[str, Reader] = {
     "include_transfers": flag,
     "kernels": folders,
     "kind": text,
+    "launch": limits.COUNT.check,
     "look_at": optional(_names),
     "max_noise": optional(limits.NOISE.check),
     "on_progress": optional(callback),
@@ -294,6 +295,7 @@ READERS: dict[str, Reader] = {
     "on_tuning": optional(callback),
     "order": optional(_names),
     "order_seed": limits.SEED.check,
+    "place": several(limits.COUNT.check, WHOLE),
     "precision": optional(text),
     "precisions": optional(some(_names)),
     "python": optional(place),
@@ -319,6 +321,7 @@ READERS: dict[str, Reader] = {
     "tunables": optional(_whole_by_name),
     "variant": optional(text),
     "variants": optional(some(_names)),
+    "warp": limits.COUNT.check,
     "workload": place,
 }
 """How each argument is read, wherever it stands."""

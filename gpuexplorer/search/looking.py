@@ -46,13 +46,17 @@ def take(
     *,
     allow_long: bool = False,
 ) -> Taken:
-    """Take a look and tell the race.
+    """Take a look and tell the race; see ``judged``."""
+    try:
+        record = measure(options_of(race, look, allow_long=allow_long))
+    except ExplorerError as error:
+        return judged(race, look, error)
+    return judged(race, look, record)
 
-    A configuration whose launch would take too long, that fails or is wrong is withdrawn, one whose
-    failure says nothing of it only when it fails again. Raises CannotRunHere when nothing can be
-    measured any more, and whatever else is no error of the configuration.
-    """
-    options = RunOptions(
+
+def options_of(race: Race, look: Look, *, allow_long: bool = False) -> RunOptions:
+    """Return what a look asks of a measurement."""
+    return RunOptions(
         samples=look.samples,
         seconds=look.seconds,
         warm_up_s=_warm_up_s(race, look),
@@ -60,24 +64,32 @@ def take(
         keep_arrays=True,
         slower_than_s=look.slower_than_s,
     )
-    try:
-        record = measure(options)
-    except CannotRunHere:
-        raise
-    except LongRun as error:
+
+
+def judged(race: Race, look: Look, outcome: RunRecord | ExplorerError) -> Taken:
+    """Tell the race what came of a look.
+
+    A configuration whose launch would take too long, that fails or is wrong is withdrawn, one whose
+    failure says nothing of it only when it fails again. Raises CannotRunHere when nothing can be
+    measured any more.
+    """
+    if isinstance(outcome, CannotRunHere):
+        raise outcome
+    if isinstance(outcome, LongRun):
         race.withdraw(look.number)
-        return Taken(look, error=error, withdrawn=True)
-    except ExplorerError as error:
-        return Taken(look, error=error, withdrawn=race.failed(look, passing=passes(error)))
-    samples_s = record.samples_s()
-    suspect = record.suspect_at(float(samples_s.min()))
+        return Taken(look, error=outcome, withdrawn=True)
+    if isinstance(outcome, ExplorerError):
+        withdrawn = race.failed(look, passing=passes(outcome))
+        return Taken(look, error=outcome, withdrawn=withdrawn)
+    samples_s = outcome.samples_s()
+    suspect = outcome.suspect_at(float(samples_s.min()))
     if suspect is not None:  # of the fastest launch; the median's interval decides
-        suspect = record.suspect(summarize(samples_s))
+        suspect = outcome.suspect(summarize(samples_s))
     if suspect is not None:
         race.withdraw(look.number)
-        return Taken(look, record, suspect=suspect, withdrawn=True)
+        return Taken(look, outcome, suspect=suspect, withdrawn=True)
     race.took(look, samples_s)
-    return Taken(look, record, look.gave_up(samples_s))
+    return Taken(look, outcome, look.gave_up(samples_s))
 
 
 def _warm_up_s(race: Race, look: Look) -> float:

@@ -12,12 +12,16 @@ held against what the leaders typically take. A disturbance that lasts longer th
 because the best so far is measured again and again in between: when it, too, has become slower,
 what was seen since the last time is not believed.
 
+Several machines may take looks at a time, as long as all are of the same hardware: a heat, a round
+or what is proposed goes to all of them, nothing is dropped before every look has ended, and all
+turns of a round are taken by one machine, since only what stood side by side is compared.
+
 Nothing here measures, knows what a configuration is, or looks at a clock of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -71,8 +75,10 @@ class Race:
     first, and who is slow among fast neighbours is looked at again. ``known`` are runners of an
     earlier race over the same configurations; they need no first look. ``samples`` are those of a
     first look (None: a few, more of short launches). The ``favourite`` takes turns with the
-    leaders. Without ``racing`` all first looks are alike and only the turns follow; without
-    ``turns`` only the first looks are taken. ``time_is_up`` may end the turns early.
+    leaders. Without ``checks`` the best is not measured again in between: somebody else looks after
+    the machines, and calls ``take_back``. Without ``racing`` all first looks are alike and only the
+    turns follow; without ``turns`` only the first looks are taken. ``time_is_up`` may end the turns
+    early.
     """
 
     def __init__(
@@ -86,6 +92,7 @@ class Race:
         favourite: int | None = None,
         racing: bool = True,
         turns: bool = True,
+        checks: bool = True,
         seed: int | None = None,
         rounds: int = ROUNDS,
         time_is_up: Callable[[], bool] = lambda: False,
@@ -98,9 +105,11 @@ class Race:
                 self.runners[number] = runner
         self._propose, self._expect = propose, expect
         self._samples, self._favourite = samples, favourite
-        self._racing_on, self._turns_on = racing, turns
+        self._racing_on, self._turns_on, self._checks_on = racing, turns, checks
         self._rounds = rounds
         self._queue: list[int] = []
+        self._turns: dict[str, tuple[int, list[int]]] = {}
+        """By machine the round whose turns it takes, and who has not had his."""
         self._doubted: list[int] = []
         """Those to be looked at again once the machine is steady."""
         self._limit = 0
@@ -157,7 +166,8 @@ class Race:
         if self.done:
             return 0
         if self.phase == "turns":
-            return len(self._queue) + self.leaders.turns_left()
+            taken = sum(len(order) for _, order in self._turns.values())
+            return taken + self.leaders.turns_left()
         live = [r for r in self.runners.values() if r.present]
         first = sum(not runner.fastest_s for runner in live)
         share = 0.3 if self.phase == "survey" else 0.7
@@ -168,20 +178,49 @@ class Race:
 
     # ---- what comes next
 
-    def next(self) -> Look | None:
-        """Return what to measure next; None once the race is over."""
+    def next(
+        self, going: Collection[Look] = (), *, settled: bool = True, machine: str = ""
+    ) -> Look | None:
+        """Return what a machine measures next; None once the race is over.
+
+        Where several take looks, ``going`` are those that have not ended, and None may also mean
+        that others have to end first: nobody is dropped until everything is ``settled``.
+        """
         if self.done:
             return None
-        if self.phase != "turns" and len(self._since_check) >= CHECK_EVERY:
-            best = self.best
-            if best is not None:
-                return self._look(best, "check")
-        while self._queue or self._fill():
-            number = self._queue[0]
-            if self.runners[number].present:
-                return self._look(number, self.phase)
-            self._queue.pop(0)
-        return None
+        if self.phase != "turns":
+            if len(self._since_check) >= CHECK_EVERY:
+                best = self.best
+                if best is not None:
+                    return self._look(best, "check")
+            elsewhere = {look.number for look in going}
+            while True:
+                while self._queue and not self.runners[self._queue[0]].present:
+                    self._queue.pop(0)
+                for number in self._queue:
+                    if number not in elsewhere and self.runners[number].present:
+                        return self._look(number, self.phase)
+                if not self._fill(settled):
+                    break
+        return self._next_turn(going, machine) if self.phase == "turns" else None
+
+    def _next_turn(self, going: Collection[Look], machine: str) -> Look | None:
+        """Return the next turn of the round that a machine takes, or of one that it begins."""
+        self._best_known = False
+        here = {look.number for look in going if look.machine == machine}
+        while True:
+            number, order = self._turns.get(machine, (0, []))
+            order[:] = [one for one in order if self.runners[one].present]
+            for one in order:
+                if one not in here:
+                    return self._look(one, "turns", number, machine)
+            if order:
+                return None
+            order = self.leaders.next_round() if self._turns_on else []
+            self._turns[machine] = (self.leaders.round, order)
+            if not order:
+                self.done = not any(order for _, order in self._turns.values())
+                return None
 
     def took(self, look: Look, samples_s: Floats) -> None:
         """Take in what a look measured, at least one launch in seconds."""
@@ -193,10 +232,13 @@ class Race:
         if look.phase == "check":
             self._checked(look.number, float(samples_s.min()))
             return
-        self._leave_queue(look.number)
         if look.phase == "turns":
             runner.turns_s[look.round] = middle(samples_s)
+            _, order = self._turns.get(look.machine, (0, []))
+            if look.number in order:
+                order.remove(look.number)
             return
+        self._leave_queue(look.number)
         runner.fastest_s.append(float(samples_s.min()))
         if best is not None and best_s is not None and look.number != best:
             if runner.typical_s != best_s:  # of two alike the first is the best
@@ -204,7 +246,8 @@ class Race:
                 self._best = look.number if runner.typical_s < best_s else best
         if not self._racing_on:
             return
-        self._since_check.append(look.number)
+        if self._checks_on:
+            self._since_check.append(look.number)
         best_s = self.best_s
         if look.phase == "survey" and best_s is not None and runner.luckiest_s > LIMITS[0] * best_s:
             runner.out = True
@@ -232,6 +275,26 @@ class Race:
         self._best_known = False
         self._leave_queue(number)
 
+    def take_back(self, look: Look, fastest_s: float) -> None:
+        """Believe a look no longer, whose fastest launch took so long: its machine was slow.
+
+        The configuration is looked at again. Turns stay: those of a round are all as slow.
+        """
+        runner = self.runners[look.number]
+        believed = look.phase == "turns" or runner.withdrawn or runner.doubts >= MOST_DOUBTS
+        if believed or fastest_s not in runner.fastest_s:
+            return
+        self._best_known = False
+        runner.doubts += 1
+        runner.fastest_s.remove(fastest_s)
+        runner.out = False
+        if not runner.fastest_s or look.phase == "race":
+            self._doubted.append(look.number)
+
+    def gone(self, machine: str) -> None:
+        """Note that a machine takes no more turns; those it has not taken nobody takes."""
+        self._turns.pop(machine, None)
+
     def end_search(self) -> None:
         """Look at no more configurations: let those near the best take turns."""
         if self.phase != "turns":
@@ -241,15 +304,15 @@ class Race:
     # ---- inside
 
     def _leave_queue(self, number: int) -> None:
-        if self._queue and self._queue[0] == number:
-            self._queue.pop(0)
+        if number in self._queue:
+            self._queue.remove(number)
 
-    def _look(self, number: int, phase: Phase) -> Look:
+    def _look(self, number: int, phase: Phase, turn: int = 0, machine: str = "") -> Look:
         best_s = self.best_s
         if phase == "turns":
             samples = _samples(TURN_SAMPLES, TURN_S, best_s)
             most_s = max(1.0, 100 * samples * (best_s or 0.0))  # the count alone ends it
-            return Look(number, phase, samples, most_s, self.leaders.round)
+            return Look(number, phase, samples, most_s, turn, machine=machine)
         samples = _samples(RACE_SAMPLES if phase == "race" else FIRST_SAMPLES, LOOK_S, best_s)
         if phase == "survey" and self._samples is not None:
             samples = self._samples
@@ -259,22 +322,22 @@ class Race:
         most_s = min(MOST_LOOK_S, max(LOOK_S, PATIENCE * samples * slower_s))
         return Look(number, phase, samples, most_s, slower_than_s=slower_s)
 
-    def _fill(self) -> bool:
-        """Queue up what the next heat or round consists of, or end the race; whether it goes on."""
-        if self.phase != "turns":
-            self._queue = self._survey() if self.phase == "survey" else []
+    def _fill(self, settled: bool) -> bool:
+        """Queue up what the next heat or round consists of; whether there is any."""
+        if self.phase == "survey":
+            more = self._survey()
+            self._queue += more
+            if more:
+                return True
+        if not settled:
+            return False
+        self.phase = "race"
+        if self._racing_on and self._turns_on:
+            self._queue = self._next_round()
             if self._queue:
                 return True
-            self.phase = "race"
-            if self._racing_on and self._turns_on:
-                self._queue = self._next_round()
-                if self._queue:
-                    return True
-            self._begin_turns()
-        self._best_known = False
-        self._queue = self.leaders.next_round() if self._turns_on else []
-        self.done = not self._queue
-        return not self.done
+        self._begin_turns()
+        return False
 
     def _survey(self) -> list[int]:
         """Return who is looked at next for the first time, or anew now that it is steady."""

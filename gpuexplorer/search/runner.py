@@ -27,6 +27,8 @@ class Look:
     round: int = 0
     slower_than_s: float | None = None
     """A launch that takes longer than this need not be sampled any further."""
+    machine: str = ""
+    """Whose turn it is, where several machines take looks at a time."""
 
     def gave_up(self, samples_s: Floats) -> bool:
         """Return whether these samples say that it was not worth going on."""

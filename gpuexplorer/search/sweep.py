@@ -26,6 +26,7 @@ from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sweep import PASSING, Why
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.engine.interleave import Measures
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.estimate import Estimate, Estimator
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.order import measuring_order
@@ -74,6 +75,8 @@ class News:
     error: ExplorerError | None = None
     seconds: float = 0.0
     dropped: bool = False
+    record: RunRecord | None = None
+    """In place of a result, for whoever goes on with it."""
 
 
 @runtime_checkable

@@ -10,13 +10,17 @@ from __future__ import annotations
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import DeviceSummary, RunResult
 from gpuexplorer.core.statistics import middle
 from gpuexplorer.core.tuning import (
@@ -31,12 +35,14 @@ from gpuexplorer.core.units import speed_than
 from gpuexplorer.engine.interleave import STOPPED_BY, Measures
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.handover import Handover
-from gpuexplorer.search.looking import Neighbourhood, Taken, take
+from gpuexplorer.search.looking import Neighbourhood, Taken, judged, options_of
 from gpuexplorer.search.racing import Race
 from gpuexplorer.search.runner import Look
+from gpuexplorer.search.several import LookTask, Races
 from gpuexplorer.search.tune_naming import Finished, named_of
 from gpuexplorer.search.tune_sampler import make_sampler
 from gpuexplorer.search.tune_space import Place, TuningSpace
+from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.workload import Workload
 
 SAMPLES = 7
@@ -81,7 +87,7 @@ class Tuner:
 
     def __init__(
         self,
-        session: Measures,
+        session: Measures | Races,
         workload: Workload,
         space: TuningSpace,
         options: TuningOptions,
@@ -90,9 +96,10 @@ class Tuner:
     ) -> None:
         """Raise what ``make_sampler`` raises."""
         self.id = uuid.uuid4().hex
-        self._session, self._workload, self.space = session, workload, space
+        self._session, self.workload, self.space = session, workload, space
         self._options = options
-        self._sampler = make_sampler(options.sampler, space, options.seed)
+        several = isinstance(session, Races)
+        self._sampler = make_sampler(options.sampler, space, options.seed, several=several)
         self._clock = clock
         self.on_progress: Callable[[TuningProgress], None] = lambda progress: None
         """Follows every configuration and every round of the final."""
@@ -112,10 +119,14 @@ class Tuner:
             favourite=None if start is None else self._numbers[start],
             racing=options.racing,
             turns=options.final,
+            checks=not several,
             seed=options.seed,
             time_is_up=lambda: self._clock() - self._search_ended >= self._final_s,
         )
         self._taken: set[Place] = set()
+        self._proposed: set[Place] = set() if start is None else {start}
+        self._cards: set[str] = set()
+        """The hardware that took looks, where several devices do."""
         self._evaluations: list[Evaluation] = []
         self._best: Evaluation | None = None
         self._turns: dict[int, RunRecord] = {}
@@ -154,11 +165,13 @@ class Tuner:
         """
         self._began = self._clock()
         try:
-            while (look := self._next()) is not None:
-                if look.phase == "turns":
-                    self._take_turn(look)
-                else:
-                    self._judge(look)
+            if isinstance(self._session, Races):
+                with closing(self._session.race(self)) as going:
+                    for _ in going:
+                        pass
+            else:
+                while (task := self.next()) is not None:
+                    self.took(task, self._measured(self._session, task))
             if self._best is None:
                 raise WorkFailed(f"none of the configurations could be measured: {self._reasons()}")
             return self._named() if self._options.final else self._document(self._stopped_by)
@@ -170,17 +183,32 @@ class Tuner:
         self._search_ended = self._clock()
         return self._document("user")
 
-    # ---- the search
+    # ---- what is raced; see ``search.several.Course``
 
-    def _next(self) -> Look | None:
+    @property
+    def references(self) -> Sequence[RunConfig]:
+        """What one gets without tuning, and after it the others."""
+        start = [] if self.space.start_place is None else [self.space.start]
+        return [*start, *self.space.legal.values()]
+
+    @property
+    def done(self) -> bool:
+        """Whether there will be no more looks."""
+        return self._race.done
+
+    def next(
+        self, going: Collection[Look] = (), *, settled: bool = True, machine: str = ""
+    ) -> LookTask | None:
         """Return what to measure next; the search ends when it is enough or its time is over."""
         race, searching = self._race, self._race.phase != "turns"
         if searching and (self._enough or self._time_is_up()):
+            if not settled:
+                return None
             if race.phase == "survey":
                 self._stopped_by = "user" if self._enough else "time"
             race.end_search()
         rounds = race.leaders.rounds_taken
-        look = race.next()
+        look = race.next(going, settled=settled, machine=machine)
         if searching and race.phase == "turns":
             self._search_ended = self._clock()
             seconds = self._options.budget.seconds
@@ -190,20 +218,54 @@ class Tuner:
             done, most = race.leaders.rounds_taken, race.leaders.most_rounds
             elapsed_s = self._clock() - self._began
             self.on_progress(TuningProgress("final", done, most, elapsed_s, self._best, None))
-        return look
+        if look is None:
+            return None
+        config = self.space.legal[self._places[look.number]]
+        options = options_of(race, look, allow_long=self._options.allow_long)
+        return LookTask(look, config, options)
+
+    def took(self, task: LookTask, outcome: RunRecord | ExplorerError) -> None:
+        """Take in what came of a look; raises CannotRunHere when nothing can be measured."""
+        best_s = self._race.best_s
+        taken = judged(self._race, task.look, outcome)
+        if isinstance(outcome, RunRecord) and isinstance(self._session, Races):
+            self._cards.add(outcome.prepared.device.hardware_id)
+        if task.look.phase == "turns":
+            self._take_turn(task.config, taken)
+        elif task.look.phase != "check":
+            self._judge(task.config, taken, best_s)
+
+    def take_back(self, look: Look, fastest_s: float) -> None:
+        """Believe a look no longer: its machine was slow."""
+        self._race.take_back(look, fastest_s)
+
+    def gone(self, machine: str) -> None:
+        """Note that a machine takes no more turns."""
+        self._race.gone(machine)
+
+    def _measured(self, session: Measures, task: LookTask) -> RunRecord | ExplorerError:
+        try:
+            return session.measure(task.config, self.workload, task.options)
+        except ExplorerError as error:
+            return error
+
+    # ---- the search
 
     def _propose(self) -> int | None:
         """Return what the sampler proposes; None when enough was tried or nothing is left."""
         if self._enough_tried:
             self._stopped_by = "evaluations"
             return None
-        place = self._sampler.ask(self._taken)
-        return None if place is None else self._numbers[place]
+        place = self._sampler.ask(self._proposed)
+        if place is None:
+            return None
+        self._proposed.add(place)
+        return self._numbers[place]
 
     @property
     def _enough_tried(self) -> bool:
         most = self._options.budget.evaluations
-        return most is not None and len(self._taken) >= most
+        return most is not None and len(self._proposed) >= most
 
     def _time_is_up(self) -> bool:
         seconds = self._options.budget.seconds
@@ -212,23 +274,11 @@ class Tuner:
         kept = min(FINAL_SHARE * seconds, MOST_FINAL_S) if self._options.final else 0.0
         return self._clock() - self._began >= seconds - kept
 
-    def _take(self, look: Look) -> Taken:
-        config = self.space.legal[self._places[look.number]]
-        return take(
-            self._race,
-            look,
-            lambda options: self._session.measure(config, self._workload, options),
-            allow_long=self._options.allow_long,
-        )
-
-    def _judge(self, look: Look) -> None:
-        """Take a look of the search, and tell everybody."""
-        best_s = self._race.best_s
-        taken = self._take(look)
-        if look.phase == "check":
-            return
+    def _judge(self, config: RunConfig, taken: Taken, best_s: float | None) -> None:
+        """Note what came of a look of the search, and tell everybody."""
+        look = taken.look
         place = self._places[look.number]
-        config, again = self.space.legal[place], place in self._taken
+        again = place in self._taken
         self._taken.add(place)
         if taken.record is None and not taken.withdrawn:
             return  # it comes once more
@@ -254,7 +304,7 @@ class Tuner:
                 reason=reason,
                 again=again,
             )
-            self._device = self._device or DeviceSummary.of(taken.record.prepared.device)
+            self._device = self._device or DeviceSummary.of(self._device_of(taken.record))
         if look.phase == "survey":
             self._tell(place, taken)
         self._give_up_if_hopeless()
@@ -327,20 +377,26 @@ class Tuner:
 
     # ---- the final
 
-    def _take_turn(self, look: Look) -> None:
-        """Take a finalist's turn, and tell of each round that is over."""
-        taken = self._take(look)
-        config = self.space.legal[self._places[look.number]]
+    def _take_turn(self, config: RunConfig, taken: Taken) -> None:
+        """Take in a finalist's turn."""
+        look = taken.look
         if taken.record is not None and taken.suspect is None:
             kept = self._turns.setdefault(look.number, taken.record)
             if kept is not taken.record:
                 kept.extend(taken.record)
+                kept.prepared = replace(kept.prepared, device=self._device_of(kept))
             kept.end(STOPPED_BY)
         elif taken.withdrawn:
             reason = (
                 f"suspect: {taken.suspect}" if taken.suspect else f"in the final: {taken.error}"
             )
             self._note(config, "failed", reason=reason)
+
+    def _device_of(self, record: RunRecord) -> DeviceInfo:
+        """Return what a record is said to be of; of a cluster that is the kind of hardware."""
+        if isinstance(self._session, Races):
+            return find_device(self._session.devices, record.prepared.config.device)
+        return record.prepared.device
 
     def _named(self) -> Tuning:
         """Return the document with what the turns name."""
@@ -370,8 +426,9 @@ class Tuner:
             variant=start.variant,
             size=start.size,
             precision=start.precision,
-            source_sha256=self._workload.sha256,
+            source_sha256=self.workload.sha256,
             device=self._device,
+            cards=tuple(sorted(self._cards)),
             threads=start.threads,
             sampler=options.sampler,
             racing=options.racing,

@@ -68,20 +68,27 @@ class TuningKeeper:
         return self.found
 
     def _save(self, store: Store, tuning: Tuning) -> None:
-        entry = entry_of(tuning, self._keeping.group)
-        if entry is not None:
+        for entry in entries_of(tuning, self._keeping.group):
             store.save_tuned(entry)
             self.found = True
 
 
-def entry_of(tuning: Tuning, group: str | None = None) -> TunedEntry | None:
-    """Return what a tuning found as the store keeps it; None when it named nothing."""
-    if tuning.chosen is None or tuning.device is None:
+def entries_of(tuning: Tuning, group: str | None = None) -> list[TunedEntry]:
+    """Return what a tuning found as the store keeps it, for each card that took part."""
+    if tuning.device is None:
+        return []
+    cards = tuning.cards or (tuning.device.hardware_id,)
+    made = (_entry(tuning, card, group) for card in cards)
+    return [entry for entry in made if entry is not None]
+
+
+def _entry(tuning: Tuning, card: str, group: str | None) -> TunedEntry | None:
+    if tuning.chosen is None:
         return None
     chosen = next(f for f in tuning.finalists if f.config == tuning.chosen)
     return TunedEntry(
         workload_sha256=tuning.source_sha256,
-        hardware_id=tuning.device.hardware_id,
+        hardware_id=card,
         config=tuning.chosen,
         median_s=chosen.median_s,
         time_utc=tuning.time_utc,

@@ -33,39 +33,43 @@ NEEDS = {"cmaes": "cmaes", "qmc": "scipy"}
 
 
 class Sampler(Protocol):
-    """Proposes places, and is told what came of each."""
+    """Proposes places, and is told what came of each, in any order."""
 
     def ask(self, taken: Collection[Place]) -> Place | None:
         """Return the next place, none of the taken ones; None when all are."""
 
     def measured(self, place: Place, median_s: float, *, pruned: bool) -> None:
-        """Take in the time of the place that was asked for last; ``pruned`` when given up early."""
+        """Take in the time of a place that was asked for; ``pruned`` when given up early."""
 
     def failed(self, place: Place) -> None:
-        """Take in that the place that was asked for last could not be measured."""
+        """Take in that a place that was asked for could not be measured."""
 
 
-def make_sampler(name: str, space: TuningSpace, seed: int) -> Sampler:
-    """Return a sampler over a space.
+def make_sampler(name: str, space: TuningSpace, seed: int, *, several: bool = False) -> Sampler:
+    """Return a sampler over a space; it may be asked for ``several`` places before it is told.
 
     Raises InputError for an unknown name, CannotRunHere when it needs a package that is missing.
     """
     check_sampler(name)
     if name == "grid":
         return Listed(space, seed)
-    return OptunaSampler(name, space, seed)
+    return OptunaSampler(name, space, seed, several=several)
 
 
 def check_sampler(name: str) -> None:
     """Raise what ``make_sampler`` raises, without loading anything."""
     if name not in SAMPLERS:
         raise InputError(f"no sampler '{name}'", remedy=suggestion(name, SAMPLERS))
-    package = NEEDS.get(name)
-    if package is not None and importlib.util.find_spec(package) is None:
-        raise CannotRunHere(
-            f"the sampler '{name}' needs the package {package}, which is not installed",
-            remedy=f"'pip install {package}', or leave --sampler out",
-        )
+    if name == "grid":
+        return
+    for package in (*filter(None, [NEEDS.get(name)]), "optuna"):
+        if importlib.util.find_spec(package) is None:
+            raise CannotRunHere(
+                f"the sampler '{name}' needs the package {package}, which is not installed",
+                remedy="'pip install optuna', or take --sampler grid"
+                if package == "optuna"
+                else f"'pip install {package}', or leave --sampler out",
+            )
 
 
 class Listed:
@@ -93,7 +97,7 @@ class Listed:
 class OptunaSampler:
     """One of Optuna's samplers over the indices of the dimensions' values, which are in order."""
 
-    def __init__(self, name: str, space: TuningSpace, seed: int) -> None:
+    def __init__(self, name: str, space: TuningSpace, seed: int, *, several: bool = False) -> None:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.CRITICAL)
@@ -105,10 +109,11 @@ class OptunaSampler:
         }
         # CMA-ES learns only from what it proposed itself.
         self._tells_proposal = name == "cmaes"
-        self._trial: Trial | None = None
+        self._trials: dict[Place, Trial] = {}
+        """What Optuna proposed and has not been told the outcome of."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that some samplers are experimental is no news here
-            self._study = optuna.create_study(sampler=_optuna_sampler(name, seed))
+            self._study = optuna.create_study(sampler=_optuna_sampler(name, seed, several))
 
     def ask(self, taken: Collection[Place]) -> Place | None:
         """Return what Optuna proposes, or the nearest to it that is free and can be launched."""
@@ -119,10 +124,9 @@ class OptunaSampler:
             trial = self._study.ask(self._distributions)
         proposed = tuple(int(trial.params[name]) for name in self._space.names)
         place = self._space.nearest(proposed, taken)
-        if place == proposed or self._tells_proposal:
-            self._trial = trial
+        if place is not None and (place == proposed or self._tells_proposal):
+            self._trials[place] = trial
         else:
-            self._trial = None
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
         return place
 
@@ -130,7 +134,7 @@ class OptunaSampler:
         """Tell Optuna the time, as a pruned trial's last report or as a complete trial's value."""
         states = self._optuna.trial.TrialState
         state = states.PRUNED if pruned else states.COMPLETE
-        trial, self._trial = self._trial, None
+        trial = self._trials.pop(place, None)
         if trial is None:
             self._study.add_trial(
                 self._optuna.trial.create_trial(
@@ -149,7 +153,7 @@ class OptunaSampler:
 
     def failed(self, place: Place) -> None:
         """Tell Optuna that the configuration failed."""
-        trial, self._trial = self._trial, None
+        trial = self._trials.pop(place, None)
         if trial is not None:
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
         else:
@@ -167,11 +171,11 @@ class OptunaSampler:
         return [(t.state.name, t.params, t.value) for t in self._study.trials]
 
 
-def _optuna_sampler(name: str, seed: int) -> BaseSampler:
+def _optuna_sampler(name: str, seed: int, several: bool) -> BaseSampler:
     from optuna import samplers
 
     if name == "tpe":
-        return samplers.TPESampler(seed=seed, multivariate=True)
+        return samplers.TPESampler(seed=seed, multivariate=True, constant_liar=several)
     if name == "random":
         return samplers.RandomSampler(seed=seed)
     if name == "cmaes":

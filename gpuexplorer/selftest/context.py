@@ -144,5 +144,6 @@ class SelfTestContext(Closing):
     def note(self, environment: Environment) -> None:
         """Keep what a run says of its versions; each backend knows its own."""
         known = {n: v for n, v in msgspec.structs.asdict(environment).items() if v is not None}
-        known.pop("source_sha256", None)
+        for other in ("source_sha256", "machine", "person"):
+            known.pop(other, None)
         self.environment = msgspec.structs.replace(self.environment, **known)

@@ -71,6 +71,7 @@ def plan(context: SelfTestContext) -> list[Task]:
         ),
         Task("readings arrive in order", lambda: _order(watch), command),
         Task("throttle reasons", lambda: _throttle(watch), command),
+        Task(FIELD_TITLES["users"], lambda: _users(watch), command),
         *(
             Task(FIELD_TITLES[field], lambda field=field: _field(watch, field), command)  # type: ignore[misc]
             for field in FIELDS
@@ -119,6 +120,17 @@ def _throttle(watch: _Watch) -> Found:
         raise Skipped(f"throttle reasons: {_reason(readings, 'throttle_reasons')}")
     reasons = sorted({reason for group in known for reason in group})
     return Found(", ".join(reasons) or "none", {"reasons": ", ".join(reasons)})
+
+
+def _users(watch: _Watch) -> Found:
+    known = [r.users for r in watch.readings if r.users is not None]
+    if not known:
+        raise Skipped(f"{FIELD_TITLES['users']}: {_reason(watch.readings, 'users')}")
+    for one in known[-1]:
+        if not 0.0 <= (one.load or 0.0) <= 1.0 or (one.memory_B or 0.0) < 0.0:
+            raise WorkFailed(f"what {one.program} takes of the device cannot be true")
+    names = ", ".join(one.program for one in known[-1])
+    return Found(names or "none", {"programs": float(len(known[-1]))})
 
 
 def _field(watch: _Watch, field: str) -> Found:

@@ -163,7 +163,8 @@ def sheet(study: ScalingStudy) -> Sheet:
     columns = (
         Column(study.symbol, study.symbol, study.symbol_title),
         *(file_only(name) for name in ("size", "variant")),
-        Column("memory", "arrays", "All arrays together", "B", fields={"arrays_B": ""}),
+        Column("memory", "arrays", "All arrays together", "B", fields={"arrays_B": ""},
+               gives_way=2),
         *(Column(name, name, TIME_TIP, "s") for name in names),
         REMARKS, file_only("skipped"), Column("figures", fields=FIGURES, media=Medium(0)),
     )  # fmt: skip

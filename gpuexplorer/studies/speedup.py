@@ -171,16 +171,16 @@ def sheet(study: SpeedupStudy) -> Sheet:
     first, second = study.first, study.second
     columns = (
         Column(study.symbol, study.symbol, f"{study.symbol_title}: the size that varies"),
-        Column("first", first.device, f"Median time on {first.name}", "s"),
+        Column("first", first.device, f"Median time on {first.name}", "s", gives_way=4),
         Column("second", second.device, f"Median time on {second.name}, the data there already",
-               "s"),
+               "s", gives_way=3),
         Column("second_with", "with transfers",
-               "The same with allocating, copying there and back, and freeing", "s"),
+               "The same with allocating, copying there and back, and freeing", "s", gives_way=2),
         *(file_only(name) for name in ("size", "device", "transfers")),
         Column("figures", fields=FIGURES, media=Medium(0)),
         Column("speedup", "speed-up", "How fast the second is beside the first, without transfers",
                fields=SPEEDUP),
-        Column("speedup_with", "with transfers",
+        Column("speedup_with", "speed-up with transfers",
                "How fast the second is beside the first, with transfers"),
         REMARKS, file_only("skipped"),
     )  # fmt: skip

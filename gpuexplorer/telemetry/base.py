@@ -27,6 +27,8 @@ class TelemetrySource(ABC):
     """What it is called in a list of sources."""
     offers: ClassVar[tuple[str, ...]] = ()
     """Fields of a reading that it gives where device and driver can."""
+    rests_s: ClassVar[float] = 0.0
+    """How far apart two readings lie at least that tell everything."""
 
     @classmethod
     @abstractmethod

@@ -40,6 +40,8 @@ class CpuSource(TelemetrySource):
         "sm_clock_Hz", "temperature_C", "memory_used_B", "load", "other_cores", "stolen",
     )  # fmt: skip
 
+    rests_s: ClassVar[float] = SLOW_EVERY_S + 0.01
+
     def __init__(self, psutil: Any) -> None:
         """``psutil`` is the module of that name."""
         self._psutil = psutil

@@ -172,9 +172,9 @@ def survey(device: DeviceInfo, sources: Sequence[Kind] = SOURCES) -> list[Source
 def _state(rung: TelemetrySource) -> SourceState:
     gives: set[str] = set()
     missing: dict[str, str] = {}
-    reason = ""
+    reason, reading = "", None
     try:
-        for wait_s in (SURVEY_GAP_S, 0.0):
+        for wait_s in (max(SURVEY_GAP_S, rung.rests_s), 0.0):
             reading = rung.read()
             gives |= {f for f in FIELD_TITLES if getattr(reading, f) is not None}
             missing.update(reading.missing)
@@ -189,11 +189,14 @@ def _state(rung: TelemetrySource) -> SourceState:
         gives=tuple(f for f in FIELD_TITLES if f in gives),
         reason=reason,
         missing={f: why for f, why in missing.items() if f not in gives},
+        users=reading.users if reading is not None else None,
+        other_cores=reading.other_cores if reading is not None else None,
+        stolen=reading.stolen if reading is not None else None,
     )
 
 
 SURVEY_GAP_S = 0.25
-"""Between a survey's two looks: longer than any source's least interval."""
+"""Between a survey's two looks, where a source does not want more."""
 
 
 def _close(rung: TelemetrySource) -> None:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.telemetry.base import Refusal, TelemetrySource
+from gpuexplorer.telemetry.device_users import DeviceUsers
 
 _log = logging.getLogger(__name__)
 _PCI = re.compile(r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
@@ -133,7 +134,7 @@ class NvmlSource(TelemetrySource):
     title: ClassVar[str] = "NVML"
     offers: ClassVar[tuple[str, ...]] = (
         "sm_clock_Hz", "memory_clock_Hz", "power_W", "temperature_C", "memory_used_B", "load",
-        "throttle_reasons", "energy_J", "pcie_rx_B_per_s", "pcie_tx_B_per_s",
+        "users", "throttle_reasons", "energy_J", "pcie_rx_B_per_s", "pcie_tx_B_per_s",
     )  # fmt: skip
 
     def __init__(self, opened: NvmlHandle) -> None:
@@ -145,6 +146,7 @@ class NvmlSource(TelemetrySource):
             self._news["energy_J"] = (
                 "NVML counts the energy of the whole GPU, which other instances use, too"
             )
+        self._users = DeviceUsers(self._nvml, opened.handle)
         most_B_per_s = self._link_B_per_s()
         self._pcie = {number: ByteCounter(most_B_per_s) for number in (PCIE_TX, PCIE_RX)}
 
@@ -194,6 +196,7 @@ class NvmlSource(TelemetrySource):
             temperature_C=None if temperature_C is None else float(temperature_C),
             memory_used_B=None if memory is None else float(memory.used),
             load=None if rates is None else rates.gpu / 100,
+            users=self._users.read(),
             throttle_reasons=None if bits is None else throttle_words(int(bits)),
             energy_J=energy_J,
             pcie_rx_B_per_s=pcie_rx_B_per_s,

@@ -174,10 +174,14 @@ class Function:
 
 
 class CudaSource:
-    """One flat CUDA source with what can be found in it without a compiler."""
+    """One flat CUDA source with what can be found in it without a compiler.
 
-    def __init__(self, text: str) -> None:
+    ``file`` is what it is called where no ``#line`` says so.
+    """
+
+    def __init__(self, text: str, file: str = "source") -> None:
         self.text = text
+        self.file = file
         self.plain = blank(text)
         """Comments and literals blanked."""
         self.code = _DIRECTIVE.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), self.plain)
@@ -186,7 +190,7 @@ class CudaSource:
     @cached_property
     def _lines(self) -> tuple[list[int], list[tuple[str, int]]]:
         starts, names = [0], []
-        file, number = "source", 1
+        file, number = self.file, 1
         for line, plain in zip(self.text.split("\n"), self.plain.split("\n"), strict=True):
             names.append((file, number))
             starts.append(starts[-1] + len(line) + 1)

@@ -10,8 +10,10 @@ with our operators.
 from __future__ import annotations
 
 import ast
+import keyword
 import math
 import operator
+import re
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -44,6 +46,14 @@ _ALLOWED = (
 )  # fmt: skip
 
 
+_RESERVED = re.compile(
+    rf"\b(?:{'|'.join(set(keyword.kwlist) - {'and', 'or', 'not', 'if', 'else'})})\b"
+)
+"""Words of Python's that may be an array's name, such as ``in``, as the grammar has no use for
+them."""
+_MARK = "_gpux"
+
+
 def _refuse(formula: str, why: str) -> FormulaError:
     return FormulaError(f"formula '{formula}' {why}")
 
@@ -73,10 +83,13 @@ def _parse(formula: str) -> ast.expr:
             f"a formula of {len(formula)} characters is too long", remedy=f"keep to {MAX_LENGTH}"
         )
     try:
-        tree = ast.parse(formula.strip(), mode="eval")
+        tree = ast.parse(_RESERVED.sub(r"\g<0>" + _MARK, formula.strip()), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _refuse(formula, "is not an expression") from None
     nodes = list(ast.walk(tree))
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            node.id = node.id.removesuffix(_MARK)
     if len(nodes) > MAX_NODES:
         raise _refuse(formula, f"has more than {MAX_NODES} parts")
     for node in nodes:
@@ -91,13 +104,18 @@ def _parse(formula: str) -> ast.expr:
 
 
 @lru_cache(maxsize=4096)
+def _used(formula: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the names a formula uses, and the functions it calls outermost first."""
+    nodes = list(ast.walk(_parse(formula)))
+    called = [n.func for n in nodes if isinstance(n, ast.Call)]
+    functions = [f for f in called if isinstance(f, ast.Name)]
+    names = {n for n in nodes if isinstance(n, ast.Name)}.difference(functions)
+    return frozenset(n.id for n in names), tuple(f.id for f in functions)
+
+
 def names_in(formula: str) -> frozenset[str]:
     """Return the names (not functions) a formula uses."""
-    tree = _parse(formula)
-    called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
-    return frozenset(
-        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called
-    )
+    return _used(formula)[0]
 
 
 def check_names(formula: str, known: frozenset[str] | set[str], *, arrays: bool = False) -> None:
@@ -110,13 +128,11 @@ def check_names(formula: str, known: frozenset[str] | set[str], *, arrays: bool 
             f"known here are {', '.join(sorted(known))}",
         )
     functions = ARRAY_FUNCTIONS if arrays else NUMBER_FUNCTIONS
-    for node in ast.walk(_parse(formula)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if node.func.id not in functions:
-                raise _refuse(
-                    formula,
-                    f"calls '{node.func.id}'; functions are {', '.join(sorted(functions))}",
-                )
+    for called in _used(formula)[1]:
+        if called not in functions:
+            raise _refuse(
+                formula, f"calls '{called}'; functions are {', '.join(sorted(functions))}"
+            )
 
 
 def _bounded_power(a: Any, b: Any) -> Any:

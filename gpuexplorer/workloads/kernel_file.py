@@ -6,16 +6,33 @@ uses and which can be edited like any other.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads import formulas
-from gpuexplorer.workloads.cuda_source import CudaSource, Parameter
-from gpuexplorer.workloads.kernel_text import AXES, HostText, KernelText, Use, read_kernel
+from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter
+from gpuexplorer.workloads.instances import (
+    TemplateParameter,
+    needs_arguments,
+    plain_name,
+    split_entry,
+    template_parameters,
+    with_instance,
+)
+from gpuexplorer.workloads.kernel_text import (
+    AXES,
+    HostText,
+    KernelText,
+    Launch,
+    Use,
+    read_kernel,
+)
 from gpuexplorer.workloads.strict import suggestion
 
 SUFFIX = ".cu"
@@ -28,7 +45,17 @@ TOLERANCES = {"fp32": 1e-4, "fp64": 1e-12, "fp16": 2e-2}
 LARGEST = 2**31 - 1
 USUAL_SIZES = {1: 1 << 20, 2: 512, 3: 64}
 """Of a kernel whose host code says no size, by the axes of its largest array."""
+GUESSED_ARGUMENT = "16"
+"""A template's number that neither the host code nor a default tells."""
+MOST_VARIANTS = 100
+"""Kernels of a file that one manifest offers; another one is chosen by its name."""
 USUAL_BLOCKS = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
+
+
+_COMPUTES = re.compile(r"^(?!.*\b__(?:global|device)__)(?:(?:static|inline|__host__)\s+)*void\s")
+"""How a function of the host begins that hands back nothing but what it writes."""
+_CALLS_HOST = re.compile(r"<<<|\b(?:cuda[A-Z]\w*|malloc|calloc|free|new|std|printf|exit)\b")
+"""What only a host can do."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +63,8 @@ class Answers:
     """What a user says of a file's kernel; the rest is taken from its text."""
 
     reference: Mapping[str, str] = field(default_factory=dict)
-    """An expression over the inputs for each output; under an empty name for the only one."""
+    """For each output an expression over the inputs, or the name of a function of the host or of
+    another kernel in the file; under an empty name for the only output."""
     unchecked: bool = False
     """Whether nobody can say what a right result is."""
     kernel: str | None = None
@@ -81,22 +109,20 @@ class KernelFile:
 
     def __init__(self, text: str, path: Path, answers: Answers) -> None:
         self._path, self._answers = path, answers
-        source = CudaSource(text.replace("\r\n", "\n"))
-        self._source, self._host = source, HostText(source)
-        plain = {n: f for n, f in source.kernels.items() if not f.is_template}
-        name = answers.kernel or next((n for n in self._host.launches if n in plain), None)
-        name = name or next(iter(plain), None)
-        if name is None:
-            only = "only template kernels here" if source.kernels else "no __global__ function here"
-            raise InputError(f"{path}: {only}", remedy="give a kernel that is no template")
-        if name not in plain:
-            raise InputError(f"{path}: no kernel '{name}'", remedy=suggestion(name, plain))
-        read = {n: read_kernel(source, f, self._host) for n, f in plain.items()}
-        self._chosen = read[name]
-        self.name = name
-        """The kernel that runs first."""
-        self.others = [n for n in read if n != name]
-        self._kernels = {n: k for n, k in read.items() if _heads(k) == _heads(self._chosen)}
+        self._source = CudaSource(text.replace("\r\n", "\n"), str(path))
+        self._host = HostText(self._source)
+        read = dict(self._read(answers.kernel))
+        if not read:
+            raise InputError(
+                f"{path}: no __global__ function here", remedy="give a file with a kernel"
+            )
+        self.name = self._pick(answers.kernel, list(read))
+        """The kernel that runs first: its name, of a template an instance's."""
+        self._chosen = read[self.name]
+        self.others = [n for n in read if n != self.name]
+        alike = (n for n, k in read.items() if n != self.name and _heads(k) == _heads(self._chosen))
+        names = {self.name, *itertools.islice(alike, MOST_VARIANTS - 1)}
+        self._kernels = {n: k for n, k in read.items() if n in names}
         self._arrays = [p for p in self._chosen.parameters if p.is_pointer]
         types = [p.type for p in self._arrays if p.type in PRECISION_OF]
         self._real = max(types, key=types.count, default="float")
@@ -112,9 +138,27 @@ class KernelFile:
         """The other numbers that it takes."""
 
     @property
+    def _alike(self) -> list[KernelText]:
+        """The kernels with the same parameters, the chosen one first."""
+        return [self._chosen, *(k for k in self._kernels.values() if k is not self._chosen)]
+
+    @property
     def outputs(self) -> list[str]:
         """The arrays that are written."""
         return [name for name, use in self.uses.items() if use in ("out", "inout")]
+
+    @cached_property
+    def host_functions(self) -> dict[str, list[str]]:
+        """Functions of the host that can stand in for the kernel, with what they are given."""
+        found = {}
+        for function in self._source.functions:
+            head = self._source.code[function.start : function.open_paren]
+            body = self._source.code[slice(*function.body)]
+            if _COMPUTES.search(head) and not (function.is_template or _CALLS_HOST.search(body)):
+                arguments = self._given_to(self._source.parameters(function))
+                if arguments:
+                    found[function.name] = arguments
+        return found
 
     @property
     def block(self) -> tuple[int, ...]:
@@ -123,8 +167,69 @@ class KernelFile:
 
     # ---- what there is
 
-    def _where(self, parameter: Parameter) -> str:
-        return f"{self._path}:{self._source.where(parameter.start).rpartition(':')[2]}"
+    def _read(self, named: str | None) -> Iterator[tuple[str, KernelText]]:
+        """Yield every kernel by its entry, of a template the instances that are launched."""
+        for name, function in self._source.kernels.items():
+            if not function.is_template:
+                yield name, read_kernel(self._source, function, self._host)
+                continue
+            for arguments in self._instances(function, named):
+                source = with_instance(self._source, function, arguments)
+                entry = f"{name}<{', '.join(arguments)}>"
+                yield entry, read_kernel(source, source.kernels[name], HostText(source))
+
+    def _instances(self, function: Function, named: str | None) -> list[tuple[str, ...]]:
+        """Return the arguments of a template's instances: those that are launched, or a guess."""
+        parameters = template_parameters(self._source, function)
+        launches = self._host.launches.get(function.name) or [Launch(None, ())]
+        found = [self._arguments(function, parameters, launch) for launch in launches]
+        name, arguments = split_entry(named or "")
+        if name == function.name and arguments:
+            found.insert(0, self._arguments(function, parameters, Launch(None, (), arguments)))
+        return list(dict.fromkeys(found))
+
+    def _arguments(
+        self, function: Function, parameters: Sequence[TemplateParameter], launch: Launch
+    ) -> tuple[str, ...]:
+        """Return a template's arguments: as they are written, deduced, by default, or guessed."""
+        found = []
+        for parameter, written in itertools.zip_longest(parameters, launch.template):
+            if parameter is None:
+                raise needs_arguments(self._source, function)
+            text = written or self._deduced(function, parameter, launch) or parameter.default
+            if parameter.is_type:
+                known = text is not None and (text in PRECISION_OF or not _is_a_letter(text))
+                found.append(text if known and text is not None else "float")
+                continue
+            number = self._host.number(text) if text is not None else None
+            if number is not None:
+                found.append(str(int(number)))
+            else:
+                found.append(text if text in ("true", "false") else GUESSED_ARGUMENT)
+        return tuple(found)
+
+    def _deduced(
+        self, function: Function, parameter: TemplateParameter, launch: Launch
+    ) -> str | None:
+        """Return the type that a launch's argument gives a template's parameter."""
+        for taken, given in zip(self._source.parameters(function), launch.arguments, strict=False):
+            if parameter.is_type and taken.is_pointer and taken.type == parameter.name:
+                return self._host.pointed_type(given)
+        return None
+
+    def _pick(self, named: str | None, entries: list[str]) -> str:
+        """Return the entry that is meant: by its own name, its kernel's, or its variant's."""
+        if named is None:
+            launched = [n for n in entries if split_entry(n)[0] in self._host.launches]
+            return (launched or entries)[0]
+        wanted, arguments = split_entry(named)
+        for entry in entries:
+            name, own = split_entry(entry)
+            if named in (entry, plain_name(entry)) or (wanted == name and not arguments):
+                return entry
+            if wanted == name and own[: len(arguments)] == arguments:
+                return entry
+        raise InputError(f"{self._path}: no kernel '{named}'", remedy=suggestion(named, entries))
 
     def _type(self, parameter: Parameter) -> str | None:
         """Return a parameter's type as manifests name it; None for one they do not have."""
@@ -136,8 +241,8 @@ class KernelFile:
 
     def _said_by_host(self, name: str) -> float | None:
         """Return the value that the host code hands over for a parameter."""
-        launch = self._host.launches.get(self.name)
         names = [p.name for p in self._chosen.parameters]
+        launch = next(iter(self._host.launches.get(self._chosen.function.name, ())), None)
         if launch is None or len(launch.arguments) != len(names):
             return None
         return self._host.number(launch.arguments[names.index(name)])
@@ -158,11 +263,12 @@ class KernelFile:
         return int(value) if whole else float(value)
 
     def _shape(self, name: str) -> tuple[str, ...] | None:
-        said = self._answers.shapes.get(name) or self._chosen.shapes[name]
+        told = (kernel.shapes[name] for kernel in self._alike)
+        said = self._answers.shapes.get(name) or next(filter(None, told), None)
         return said or (self._chosen.sizes if len(self._chosen.sizes) == 1 else None)
 
     def _use(self, name: str) -> Use | None:
-        found = self._chosen.uses[name]
+        found = next((use for k in self._alike if (use := k.uses[name]) is not None), None)
         said = self._answers.uses.get(name, found)
         return found if (said, found) == ("out", "inout") else said
 
@@ -175,9 +281,9 @@ class KernelFile:
             self._check_array(parameter)
         for parameter in self._numbers:
             if self._type(parameter) is None:
+                where = self._source.where(parameter.start)
                 raise InputError(
-                    f"{self._where(parameter)}: a '{parameter.type}' by value cannot be handed "
-                    "over",
+                    f"{where}: a '{parameter.type}' by value cannot be handed over",
                     remedy=f"use float, double or int for '{parameter.name}'",
                 )
         for size, default in self.sizes.items():
@@ -205,7 +311,7 @@ class KernelFile:
             )
 
     def _check_array(self, parameter: Parameter) -> None:
-        name, where = parameter.name, self._where(parameter)
+        name, where = parameter.name, self._source.where(parameter.start)
         if self._type(parameter) is None:
             raise InputError(
                 f"{where}: arrays of '{parameter.type}' cannot be filled here",
@@ -222,10 +328,37 @@ class KernelFile:
                 remedy="make it const where it is read, or name the outputs with --out",
             )
 
+    def _given_to(self, parameters: Sequence[Parameter]) -> list[str]:
+        """Return the kernel's parameters by which a function is called; none where they differ."""
+        own = self._chosen.parameters
+        names = [p.name for p in parameters]
+        if set(names) <= {p.name for p in own} and set(self.outputs) <= set(names):
+            return names
+        same = [(p.type, p.pointers) for p in parameters] == [(p.type, p.pointers) for p in own]
+        return [p.name for p in own] if same else []
+
+    @cached_property
+    def trusted(self) -> str | None:
+        """The kernel or function of the host that is the reference; None for expressions."""
+        said = set(self._answers.reference.values())
+        if len(said) != 1 or self._answers.unchecked:
+            return None
+        text = said.pop().strip()
+        others = [n for n in self._kernels if n != self.name]
+        entry = next((n for n in others if text in (n, plain_name(n), split_entry(n)[0])), None)
+        if entry is not None or text in self.host_functions:
+            return entry or text
+        if any(text == f.name for f in self._source.functions):
+            raise InputError(
+                f"{self._path}: '{text}' cannot stand in for the kernel '{self.name}'",
+                remedy="let it be void, take the kernel's parameters, and only compute",
+            )
+        return None
+
     def _references(self) -> dict[str, str]:
-        """Return an expression for each output; none for what is not verified."""
+        """Return an expression for each output; none where another kernel is right, or nothing."""
         answers = self._answers
-        if answers.unchecked:
+        if answers.unchecked or self.trusted is not None:
             return {}
         found = {name: text for name, text in answers.reference.items() if name}
         if "" in answers.reference:
@@ -243,13 +376,12 @@ class KernelFile:
         """Return it as a manifest; InputError for what is missing or does not fit."""
         self._check()
         references = self._references()
-        title = self.name
         lines = [
             "format = 1",
             f"name = {_text(name)}",
             f"title = {_text(self._path.stem)}",
-            f"summary = {_text(f'Your own kernel: {title} of {self._path.name}.')}",
-            f"default_variant = {_text(title)}",
+            f"summary = {_text(f'Your own kernel: {self.name} of {self._path.name}.')}",
+            f"default_variant = {_text(plain_name(self.name))}",
         ]
         for size, default in (self.sizes or {"one": 1}).items():
             most = default if size not in self.sizes else LARGEST
@@ -275,10 +407,14 @@ class KernelFile:
             products = [formulas.product_factors(e) for e in references.values()]
             if all(products) and all(len(self._sides(n)) == 2 for n in references):
                 lines.append('check = "freivalds"')
+        elif self.trusted is not None:
+            lines.append(f"variant = {_text(plain_name(self.trusted))}")
         else:
             lines.append("unchecked = true")
-        for kernel in self._kernels.values():
-            lines += self._variant(kernel)
+        for entry, kernel in self._kernels.items():
+            lines += self._variant(entry, kernel)
+        if self.trusted in self.host_functions:
+            lines += self._host_variant(self.trusted)
         return "\n".join(lines) + "\n"
 
     def _work(self, references: Mapping[str, str]) -> list[str]:
@@ -304,19 +440,18 @@ class KernelFile:
     def _sides(self, name: str) -> tuple[str, ...]:
         return self.shapes[name] or ()
 
-    def _variant(self, kernel: KernelText) -> list[str]:
-        name = kernel.function.name
+    def _variant(self, entry: str, kernel: KernelText) -> list[str]:
+        name = plain_name(entry)
         block = self._block(kernel)
         grid = ", ".join(_text(g) for g in self._grid(kernel, len(block)))
         where = self._source.where(kernel.function.start).rpartition(":")[2]
         lines = [
             "",
             f"[variants.{name}]",
-            f"title = {_text(name)}",
+            f"title = {_text(entry)}",
             f"teaches = {_text(f'Your own kernel, line {where} of {self._path.name}.')}",
         ]
-        again = [n for n, use in self.uses.items() if use == "inout"]
-        lines += [f"reset = [{', '.join(map(_text, again))}]"] if again else []
+        lines += self._reset(kernel.accumulated)
         for axis, side in sorted(kernel.fixed_block.items()):
             rule = _text(f"block_{axis} == {side}")
             because = _text(f"the source takes {side} threads along {axis} for granted")
@@ -328,15 +463,44 @@ class KernelFile:
             "",
             f"[[variants.{name}.launch]]",
             f"source = {_text(self._path.name)}",
-            f"entry = {_text(name)}",
+            f"entry = {_text(entry)}",
             f"block = [{', '.join(map(str, block))}]",
             f"grid = [{grid}]",
             f"args = [{arguments}]",
         ]
 
+    def _host_variant(self, name: str) -> list[str]:
+        """Return a function of the host as a variant, which one thread runs."""
+        function = next(f for f in self._source.functions if f.name == name)
+        where = self._source.where(function.open_paren).rpartition(":")[2]
+        words = f"Your own function on one thread, line {where} of {self._path.name}."
+        arguments = ", ".join(map(_text, self.host_functions[name]))
+        return [
+            "",
+            f"[variants.{name}]",
+            f"title = {_text(name)}",
+            f"teaches = {_text(words)}",
+            *self._reset(frozenset()),
+            "",
+            f"[[variants.{name}.launch]]",
+            f"source = {_text(self._path.name)}",
+            f"entry = {_text(name)}",
+            'block = ["1"]',
+            'grid = ["1"]',
+            f"args = [{arguments}]",
+        ]
+
+    def _reset(self, accumulated: frozenset[str]) -> list[str]:
+        """Return the line that names the arrays which are set back before each launch."""
+        names = [
+            n for n, use in self.uses.items()
+            if use == "inout" or (use == "out" and n in accumulated)
+        ]  # fmt: skip
+        return [f"reset = [{', '.join(map(_text, names))}]"] if names else []
+
     def _block(self, kernel: KernelText) -> tuple[int, ...]:
-        launch = self._host.launches.get(kernel.function.name)
-        said = self._answers.block or (launch.block if launch is not None else None)
+        launches = self._host.launches.get(kernel.function.name, ())
+        said = self._answers.block or next((b for n in launches if (b := n.block)), None)
         found = list(said or USUAL_BLOCKS[kernel.axes])
         while len(found) > kernel.axes and found[-1] == 1:
             del found[-1]
@@ -364,6 +528,11 @@ def split_reference(text: str) -> tuple[str, str]:
     if sign and re.fullmatch(r"\s*[A-Za-z_]\w*\s*", name) and not expression.startswith("="):
         return name.strip(), expression.strip()
     return "", text.strip()
+
+
+def _is_a_letter(text: str) -> bool:
+    """Return whether a type's name may be a template's parameter around a launch."""
+    return re.fullmatch(r"[A-Z]\w?|T\w*|\w*_t?ype", text) is not None
 
 
 def _heads(kernel: KernelText) -> list[tuple[str, str, int]]:

@@ -17,11 +17,12 @@ from functools import cached_property
 from typing import Literal
 
 from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter
+from gpuexplorer.workloads.instances import split_list
 
 AXES = "xyz"
 Use = Literal["in", "out", "inout"]
 WHOLE = frozenset(
-    "int unsigned long short size_t int32_t uint32_t int64_t uint64_t std::size_t uint".split()
+    "int unsigned long short size_t int32_t uint32_t int64_t uint64_t std uint".split()
 )
 """Words of the types of whole numbers."""
 _WHOLE_TYPE = (
@@ -33,9 +34,17 @@ _DEFINED = re.compile(
 )
 _NAMED_VALUE = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+([^\n]+)", re.MULTILINE)
-_LAUNCH = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;]*>)?\s*<<<")
+_LAUNCH = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<(?!<)((?:[^<>;]|<[^<>;]*>)*)>)?\s*<<<")
+_POINTS_TO = r"\b(float|double|__half|half|unsigned(?:\s+int)?|int)\s*\*[^;()]*\b"
 _DIM3 = re.compile(r"\bdim3\s+([A-Za-z_]\w*)\s*[({]([^;]*?)[)}]\s*[;,]")
 _WRITES = re.compile(r"\s*(?:(=)(?!=)|[-+*/%|&^]=|<<=|>>=|\+\+|--)")
+_ATOMIC = r"\batomic\w+\s*\(\s*(?:&\s*)?\(?\s*{name}\b"
+_ATOMIC_ON = r"\batomic\w+\s*\(\s*({name})\s*,"
+"""A pointer that an atomic function takes as it is: its first element."""
+_POINTED_AT = r"(?:[=(,;{{}}+\-/%|<>!?:]|\breturn)\s*(\*\s*{name}\b)(?!\s*\[)"
+"""A pointer that is read or written without a subscript."""
+_OFFSET_FROM = r"\*\s*\(\s*{name}\s*\+\s*([^()]+(?:\([^()]*\)[^()]*)*)\)"
+"""A pointer that is read or written with a sum in place of a subscript."""
 _SHARED = re.compile(r"\b__shared__\s+[\w\s]+?\b([A-Za-z_]\w*)((?:\s*\[[^\]]+\])+)\s*;")
 _CAST = re.compile(rf"\(\s*(?:const\s+)?{_WHOLE_TYPE}\s*\)|\bstatic_cast\s*<[^<>]*>")
 _BELOW = re.compile(
@@ -57,6 +66,8 @@ class Launch:
 
     block: tuple[int, ...] | None
     arguments: tuple[str, ...]
+    template: tuple[str, ...] = ()
+    """The template's arguments as far as they are written there."""
 
 
 class HostText:
@@ -68,32 +79,40 @@ class HostText:
         kernels = [f.body for f in source.functions if f.is_kernel]
         outside = _blanked(source.code, kernels)
         self._values = dict(_definitions(outside))
-        self._dims = {m[1]: _split(m[2]) for m in _DIM3.finditer(outside)}
+        self._dims = {m[1]: split_list(m[2]) for m in _DIM3.finditer(outside)}
         self._code = outside
 
     def number(self, text: str) -> float | None:
         """Return what a constant expression comes to; None where a name has no value."""
         return _number(text, {**self.macros, **self._values}, 0)
 
+    def pointed_type(self, name: str) -> str | None:
+        """Return what a pointer of the host code points to; None where it is not declared."""
+        if not re.fullmatch(r"\w+", name):
+            return None
+        declared = re.search(_POINTS_TO + name + r"\b", self._code)
+        return declared[1] if declared else None
+
     @cached_property
-    def launches(self) -> dict[str, Launch]:
-        """The first launch of each kernel."""
-        found: dict[str, Launch] = {}
+    def launches(self) -> dict[str, list[Launch]]:
+        """The launches of each kernel, in order."""
+        found: dict[str, list[Launch]] = {}
         for match in _LAUNCH.finditer(self._code):
             end = self._code.find(">>>", match.end())
             opening = self._code.find("(", end)
             closing = self._source.closing(opening) if end > 0 else None
             if closing is None or self._code[end + 3 : opening].strip():
                 continue
-            how = _split(self._code[match.end() : end])
+            how = split_list(self._code[match.end() : end])
             block = self._block(how[1]) if len(how) > 1 else None
-            arguments = tuple(_split(self._code[opening + 1 : closing]))
-            found.setdefault(match[1], Launch(block, arguments))
+            arguments = tuple(split_list(self._code[opening + 1 : closing]))
+            template = tuple(split_list(match[2], pointed=True)) if (match[2] or "").strip() else ()
+            found.setdefault(match[1], []).append(Launch(block, arguments, template))
         return found
 
     def _block(self, text: str) -> tuple[int, ...] | None:
         made = re.fullmatch(r"dim3\s*[({](.*)[)}]", text.strip(), re.DOTALL)
-        sides = self._dims.get(text.strip()) or (_split(made[1]) if made else [text])
+        sides = self._dims.get(text.strip()) or (split_list(made[1]) if made else [text])
         numbers = [self.number(side) for side in sides]
         if any(n is None or n < 1 or n != int(n) for n in numbers):
             return None
@@ -110,6 +129,8 @@ class KernelText:
     """Whole numbers that bound an index or scale one."""
     others: tuple[str, ...]
     """The other numbers it takes."""
+    accumulated: frozenset[str]
+    """Arrays that atomic functions alone touch: what they start from counts, zeros as a rule."""
     uses: Mapping[str, Use | None]
     """Of each array; None where neither reading nor writing was found."""
     shapes: Mapping[str, tuple[str, ...] | None]
@@ -155,6 +176,7 @@ class _Reader:
                 p.name for p in self._parameters
                 if not p.is_pointer and p.name not in self._sizes
             ),
+            accumulated=self._accumulated,
             uses={p.name: self._use(p, indices[p.name]) for p in arrays},
             shapes={p.name: self._shape([text for text, _, _ in indices[p.name]]) for p in arrays},
             fixed_block=self._fixed_block(),
@@ -196,6 +218,11 @@ class _Reader:
                 depth += (self._body[at] == "[") - (self._body[at] == "]")
                 at += 1
             yield self._body[match.end() : at - 1], match.start(), at
+        for match in re.finditer(_OFFSET_FROM.format(name=name), self._body):
+            yield match[1], match.start(), match.end()
+        for form in (_POINTED_AT, _ATOMIC_ON):
+            for match in re.finditer(form.format(name=name), self._body):
+                yield "0", match.start(1), match.end(1)
 
     def _use(self, parameter: Parameter, found: Sequence[tuple[str, int, int]]) -> Use | None:
         """Return whether an array is read, written, or both."""
@@ -207,12 +234,25 @@ class _Reader:
             written = _WRITES.match(self._body, end)
             writes |= written is not None
             reads |= written is None or written[1] is None
-        atomic = re.search(rf"\batomic\w+\s*\(\s*(?:&\s*)?\(?\s*{name}\b", self._body)
-        if atomic:
-            return "inout"
         if not found:
             return None
+        if name in self._accumulated:
+            return "out"
+        if re.search(_ATOMIC.format(name=name), self._body):
+            return "inout"
         return "inout" if reads and writes else "out" if writes else "in"
+
+    @cached_property
+    def _accumulated(self) -> frozenset[str]:
+        """The arrays every use of which is an atomic function's."""
+        found = set()
+        for parameter in self._parameters:
+            if parameter.is_pointer:
+                uses = sum(1 for _ in self._subscripts(parameter.name))
+                atomic = re.findall(_ATOMIC.format(name=parameter.name), self._body)
+                if uses and uses == len(atomic):
+                    found.add(parameter.name)
+        return frozenset(found)
 
     def _shape(self, indices: Sequence[str]) -> tuple[str, ...] | None:
         """Return an array's shape after its subscripts; the one with the most axes counts."""
@@ -339,21 +379,10 @@ def _definitions(code: str) -> Iterator[tuple[str, str]]:
     """Yield the whole numbers that are defined in some code, with what they are set to."""
     for match in _DEFINED.finditer(code):
         end = code.find(";", match.end())
-        for part in _split(code[match.end() : end if end >= 0 else len(code)]):
+        for part in split_list(code[match.end() : end if end >= 0 else len(code)]):
             named = _NAMED_VALUE.match(part)
             if named:
                 yield named[1], part[named.end() :].strip()
-
-
-def _split(text: str) -> list[str]:
-    """Split at the outermost commas."""
-    parts, depth, begin = [], 0, 0
-    for i, c in enumerate(text):
-        depth += (c in "([{") - (c in ")]}")
-        if c == "," and depth == 0:
-            parts.append(text[begin:i].strip())
-            begin = i + 1
-    return [*parts, text[begin:].strip()]
 
 
 def _axis_of(text: str) -> str | None:

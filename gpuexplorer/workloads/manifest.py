@@ -78,7 +78,8 @@ class ReferenceSpec(_Table, frozen=True, kw_only=True):
     """What is right: for each checked array an expression over the inputs, evaluated in float64.
 
     ``model`` names a function of ours instead, which computes every output (``workloads.models``),
-    of a large problem for some samples of the batch.
+    of a large problem for some samples of the batch. ``variant`` names a variant that is trusted:
+    what it writes is right, and it is not verified itself.
 
     ``check``: ``full`` compares every element; ``rows`` computes sampled rows only, for which the
     arrays in ``row_arrays`` are cut to those rows and those in ``column_arrays`` to those columns;
@@ -91,6 +92,7 @@ class ReferenceSpec(_Table, frozen=True, kw_only=True):
     unchecked: bool = False
     """Nobody says what is right: nothing is verified, and every figure says so."""
     model: str | None = None
+    variant: str | None = None
     check: Check = "full"
     row_arrays: list[str] = []
     column_arrays: list[str] = []

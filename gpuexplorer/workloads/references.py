@@ -50,6 +50,8 @@ LEAST_SAMPLES_FLOP = 2e11
 """... unless they need more operations than this: then one."""
 MAX_MODEL_FLOP = 4e12
 """Operations a model's check may need (a minute or so); a larger problem is refused."""
+NO_REFERENCE = "its manifest does not say what a right result is"
+IS_REFERENCE = "the other variants are verified against it"
 _CHUNK = 1 << 20
 
 
@@ -58,18 +60,31 @@ class Reference:
     reference of its own.
     """
 
-    def __init__(self, workload: Workload, plan: Plan, inputs: Mapping[str, HostArray]) -> None:
-        """Remember the problem; ``inputs`` are what ``fills.make_inputs`` made for the plan."""
+    def __init__(
+        self,
+        workload: Workload,
+        plan: Plan,
+        inputs: Mapping[str, HostArray],
+        trusted: Mapping[str, HostArray] | None = None,
+    ) -> None:
+        """Remember the problem; ``inputs`` are what ``fills.make_inputs`` made for the plan.
+
+        ``trusted`` is what the variant wrote that is the reference, where one is.
+        """
         self._spec = workload.reference_of(plan.config.variant)
         self._tolerance = workload.tolerance_of(plan.config.variant, plan.config.precision)
+        self._is_reference = workload.manifest.reference.variant == plan.config.variant
         self._plan = plan
         self._scope = Scope(workload, plan, inputs)
+        self._trusted = trusted or {}
         self._proved = False
 
     @cached_property
     def _comparisons(self) -> dict[str, OutputComparison]:
         if self._spec.model is not None:
             return self._model_comparisons(MODELS[self._spec.model])
+        if self._spec.variant is not None:
+            return {name: self._trusted_comparison(name) for name in self._trusted}
         made = {
             name: self._compare(self._plan.array(name), expression)
             for name, expression in self._spec.outputs.items()
@@ -78,9 +93,16 @@ class Reference:
         return made
 
     @property
-    def unchecked(self) -> bool:
-        """Whether nobody says what is right, so that there is nothing to compare with."""
-        return self._spec.unchecked
+    def _against(self) -> str:
+        """What results are compared with, as documents say it."""
+        return "float64" if self._spec.variant is None else f"variant {self._spec.variant}"
+
+    @property
+    def unchecked(self) -> str | None:
+        """Why there is nothing to compare with, in a clause; None where there is."""
+        if not self._spec.unchecked:
+            return None
+        return IS_REFERENCE if self._is_reference else NO_REFERENCE
 
     @property
     def nbytes(self) -> int:
@@ -109,7 +131,7 @@ class Reference:
             ok=worst <= self._tolerance,
             max_rel_error=worst,
             tolerance=self._tolerance,
-            method=f"{', '.join(methods)}, float64",
+            method=f"{', '.join(methods)}, {self._against}",
             rms_rel_error=max(together) if len(together) == len(judged) else None,
         )
 
@@ -205,6 +227,10 @@ class Reference:
         if wanted == 1:
             return np.zeros(1, np.int64)
         return sample_rows(total, max(1, wanted - 2), plan.config.seed)
+
+    def _trusted_comparison(self, name: str) -> OutputComparison:
+        array = self._plan.array(name)
+        return ByElement(array, self._expected(array, self._trusted[name].astype(np.float64)))
 
     def _expected(self, array: ArrayPlan, values: Array, scale: Array | None = None) -> Expected:
         check_measure(array.name, values, scale, self._spec.scale or "")

@@ -97,8 +97,12 @@ class Workload:
         return self.variant(variant).work or self.manifest.work
 
     def reference_of(self, variant: str) -> ReferenceSpec:
-        """Return what is right for a variant: its own reference, or the workload's."""
-        return self.variant(variant).reference or self.manifest.reference
+        """Return what is right for a variant: its own reference, or the workload's.
+
+        Nobody says it for a variant that is the reference itself.
+        """
+        found = self.variant(variant).reference or self.manifest.reference
+        return ReferenceSpec(unchecked=True) if found.variant == variant else found
 
     def precisions_of(self, variant: str) -> list[str]:
         """Return the precisions a variant is written for."""
@@ -276,6 +280,13 @@ def _check_reference(manifest: Manifest, reference: ReferenceSpec, key: str) -> 
         if reference != ReferenceSpec(unchecked=True):
             raise InputError(
                 f"'{key}' is unchecked and more", remedy="leave everything but 'unchecked' out"
+            )
+        return
+    if reference.variant is not None:
+        _known(f"{key}.variant", reference.variant, manifest.variants)
+        if reference != ReferenceSpec(variant=reference.variant):
+            raise InputError(
+                f"'{key}' has a variant and more", remedy="leave everything but 'variant' out"
             )
         return
     if not reference.outputs:

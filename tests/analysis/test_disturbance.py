@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpuexplorer.analysis.disturbance import cores_of, disturbance
+from gpuexplorer.analysis.disturbance import cores_of, disturbance, shared_words
+from gpuexplorer.core.sample import DeviceUser, Reading
+from tests.telemetry.stand_ins import gpu
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,17 @@ def test_without_a_number_of_cores_there_is_none_in_the_words() -> None:
     one = "other programs keep this CPU busy (0.5 of 1 core)"
     assert disturbance(0.5, None, 1) == one
     assert disturbance(1.0, None, None) == "other programs keep this CPU busy (1.0 cores)"
+
+
+def test_programs_on_a_gpu_are_named_with_what_they_take() -> None:
+    busy = DeviceUser(pid=1, program="python", user="anna", memory_B=3.0 * 2**30, load=0.45)
+    idle = DeviceUser(pid=2, program="jupyter", load=0.0)
+    reading = Reading(t_ns=1, source="nvml", users=(busy, idle))
+    device = gpu()
+    assert shared_words(reading, device) == (
+        "python of anna (3.22 GB, 45 % busy) and jupyter (idle) use this GPU"
+    )
+    assert shared_words(reading, device, working=True, named=False) == (
+        "python (3.22 GB, 45 % busy) uses this GPU"
+    )
+    assert shared_words(Reading(t_ns=1, source="nvml", users=()), device) == ""

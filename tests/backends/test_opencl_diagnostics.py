@@ -46,7 +46,8 @@ def test_the_line_is_the_users_and_the_mark_stands_below_what_is_wrong(line: str
 
 def test_an_included_file_and_a_parameter_that_was_added_to() -> None:
     files = {"helper.cuh": "\n__device__ size_t f(size_t n) { return n + oops; }\n"}
-    source = '#include "helper.cuh"\n__global__ void made(const float *A, float *B, size_t N) { }\n'
+    kernel = "__global__ void made(const float *A, float *B, size_t N) { B[0] = f(N); }"
+    source = f'#include "helper.cuh"\n{kernel}\n'
     with pytest.raises(WorkFailed, match=r"helper\.cuh:2: ") as caught:
         ready_runner(made_workload(source, files=files), precision="fp32")
     assert caught.value.detail.splitlines()[1].endswith(files["helper.cuh"].strip())

@@ -27,6 +27,7 @@ from gpuexplorer.cluster.certificates import make_certificates, place_in
 from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.library import load_distributed
 from gpuexplorer.cluster.messages import Answer, Asked, encode
+from gpuexplorer.cluster.paces import EVERY_S
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.workloads.loader import load
@@ -94,7 +95,11 @@ def _scaled(workers: int, points: int, faster: float) -> dict[str, float]:
         scheduler, address = _started("scheduler", folder, "-", 0, faster)
         others, _ = _started("workers", folder, address, workers, faster)
         try:
-            with Cluster(place_in(Path(folder), address), tasks=sleeping_tasks) as cluster:
+            with Cluster(
+                place_in(Path(folder), address),
+                check_every_s=EVERY_S / faster,
+                tasks=sleeping_tasks,
+            ) as cluster:
                 return _measured(cluster, scheduler.pid, others.pid, workers, points, faster)
         finally:
             for process in (others, scheduler):

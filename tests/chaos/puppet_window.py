@@ -5,7 +5,6 @@ Told to say its state it tells what it shows and holds, and what Qt and Python c
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import sys
 import time
@@ -28,10 +27,13 @@ from gpuexplorer.gui.widgets.late import LateView
 from gpuexplorer.history.store import Store
 from tests.chaos.monkey import Monkey
 from tests.chaos.puppet import Strings
+from tests.support.heap import heap
 
 PATIENCE_S = 3.0
 """How long an action waits for what it needs; without it the action is left out."""
 ROWS = 6
+RESTS_S = 20.0
+"""How long the store may take until it rests."""
 SEEN_S = 0.2
 """How long something is shown so that it is painted."""
 
@@ -49,6 +51,8 @@ class Puppet:
         app._catch_all(self.window)
         app._close_on_interrupt(self.window)
         self.window.sessions.may_close = lambda: True  # type: ignore[method-assign]
+        # Another size of text would be shown by another process, and this one be gone.
+        self.window.restart.begin = lambda: None  # type: ignore[method-assign]
         self._true_hook, sys.excepthook = sys.excepthook, self._hook
         self._ticks = QTimer()  # as the program has it, so that Python sees Ctrl-C
         self._ticks.timeout.connect(lambda: None)
@@ -327,6 +331,7 @@ class Puppet:
         Returns what the C library has given out, and holds without use, in bytes.
         """
         self.until(lambda: False, SEEN_S)
+        self.until(lambda: self.window.session.runs.rests, RESTS_S)
         gc.collect()
         forget_styles()
         QPixmapCache.clear()
@@ -336,28 +341,6 @@ class Puppet:
     def close(self) -> None:
         """Close the window."""
         self.window.close()
-
-
-class _Heap(ctypes.Structure):
-    """``struct mallinfo2`` of glibc's malloc.h."""
-
-    _fields_ = tuple(
-        (name, ctypes.c_size_t)
-        for name in (
-            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
-            "fordblks", "keepcost",
-        )
-    )  # fmt: skip
-
-
-def heap() -> dict[str, Any]:
-    """Return the bytes that glibc has given out, in its heaps and apart from them, and its rest."""
-    library = ctypes.CDLL(None)
-    if not hasattr(library, "mallinfo2"):
-        return {}
-    library.mallinfo2.restype = _Heap
-    found = library.mallinfo2()
-    return {"used_B": found.uordblks, "apart_B": found.hblkhd, "free_B": found.fordblks}
 
 
 def main() -> int:

@@ -66,7 +66,7 @@ def test_a_far_slower_one_is_found_kept_and_ends_with_1(tmp_path: Path) -> None:
     assert result.schema == "gpuexplorer/comparison/1"
     assert result.interleaved and result.fail_if_slower == 0.05
     assert result.others[0].too_slow is True
-    assert len(result.others[0].turns_s) == result.rounds >= 8
+    assert len(result.others[0].turns_s) == result.rounds >= 1
     assert "block 1×64" in plot.read_text()
     with Store.open(history) as store:
         rows = store.find(Query())

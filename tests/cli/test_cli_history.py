@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import platform
 import sqlite3
 import subprocess
 import sys
@@ -63,9 +65,18 @@ def test_a_run_is_kept_and_listed(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     result = msgspec.json.decode(done.stdout, type=RunResult)
     with Store.open(tmp_path / "runs.sqlite") as store:
-        assert store.get(result.id) == result
-    listed = run_cli("history", cwd=tmp_path, environment=env)
-    assert result.id[:10] in listed.stdout and "matmul" in listed.stdout
+        kept = store.get(result.id)
+    whose = {"machine": platform.node(), "person": getpass.getuser()}
+    environment = msgspec.structs.replace(result.environment, **whose)
+    assert kept == msgspec.structs.replace(result, environment=environment)
+    assert result.environment.machine is msgspec.UNSET, "what is printed may be given to others"
+    for words in ((), ("--machine", whose["machine"], "--person", whose["person"])):
+        listed = run_cli("history", *words, cwd=tmp_path, environment=env)
+        assert result.id[:10] in listed.stdout and "matmul" in listed.stdout
+    other = run_cli("history", "--person", "nobody else", cwd=tmp_path, environment=env)
+    assert result.id[:10] not in other.stdout
+    shown = run_cli("history", "show", result.id, cwd=tmp_path, environment=env).stdout
+    assert whose["machine"] in shown and whose["person"] in shown
 
 
 def test_a_run_is_not_kept_where_it_shall_not_be(tmp_path: Path) -> None:

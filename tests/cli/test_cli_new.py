@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import assert_one_sentence, run_cli
-from tests.workloads.test_kernel_file import TEXTBOOK
+from tests.support.cli import assert_one_sentence, cli_command, cli_environment, run_cli
+from tests.support.own_kernels import TEMPLATES, TEXTBOOK, WITH_CPU
 
 
 @pytest.fixture
@@ -45,6 +47,45 @@ def test_a_textbook_file_runs_with_its_host_code_and_is_verified(
         environment=environment,
     )  # fmt: skip
     assert "takes 16 threads along x for granted" in assert_one_sentence(done, 2)
+
+
+def test_a_template_runs_as_the_instance_that_is_launched(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    (tmp_path / "sums.cu").write_text(TEMPLATES, encoding="utf-8")
+    done = run_cli(
+        "run", "sums.cu", "--reference", "sum(in)", "--seconds", "0.05", "--json", "run.json",
+        cwd=tmp_path, environment=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = json.loads((tmp_path / "run.json").read_bytes())
+    assert run["verification"]["ok"] and run["config"]["size"] == {"n": 5000}
+    assert run["config"]["variant"] == "blockSum_float_128"
+    other = ("--variant", "blockSum_float_64", "--size", "4097", "--seconds", "0.05")
+    done = run_cli("run", "sums.cu", *other, cwd=tmp_path, environment=environment)
+    assert done.returncode == 0 and "verified" in done.stdout, done.stderr
+
+
+def test_a_function_for_the_cpu_says_what_is_right_and_is_timed_as_well(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    (tmp_path / "mm.cu").write_text(WITH_CPU, encoding="utf-8")
+    common = ("run", "mm.cu", "--seconds", "0.05")
+    done = run_cli(
+        *common, "--reference", "matrixMulCPU", "--json", "run.json", cwd=tmp_path,
+        environment=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "run.json").read_bytes())["verification"] == {
+        "ok": True, "tolerance": 1e-4, "method": "full, variant matrixMulCPU",
+        "max_rel_error": pytest.approx(0, abs=1e-5), "rms_rel_error": pytest.approx(0, abs=1e-5),
+    }  # fmt: skip
+    assert "against matrixMulCPU's results in every element" in " ".join(done.stdout.split())
+    done = run_cli(*common, "--variant", "forgetful", cwd=tmp_path, environment=environment)
+    assert done.returncode == 1 and "forgetful in fp32 is wrong" in done.stderr
+    done = run_cli(*common, "--variant", "matrixMulCPU", cwd=tmp_path, environment=environment)
+    assert done.returncode == 0, done.stderr
+    assert "Not verified: the other variants are verified against it." in done.stdout
 
 
 def test_what_a_wrong_reference_says_is_a_wrong_result_and_none_is_not_verified(
@@ -100,3 +141,42 @@ def test_a_file_that_is_no_source_is_one_sentence(
     done = run_cli("run", "odd.cu", "--reference", "none", cwd=tmp_path, environment=environment)
     assert words in assert_one_sentence(done, 2)
     assert not (tmp_path / "odd.toml").exists()
+
+
+def test_each_version_that_is_saved_is_measured_beside_the_one_before(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    source = tmp_path / "mine.cu"
+    source.write_text(WITH_CPU, encoding="utf-8")
+    process = subprocess.Popen(
+        cli_command("run", "mine.cu", "--reference", "A @ B", "--watch"), cwd=tmp_path,
+        env=cli_environment(**environment), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, start_new_session=True, bufsize=1,
+    )  # fmt: skip
+    assert process.stdout is not None
+
+    def until(words: str) -> str:
+        """Read on to a line with these words; the test's own limit ends what never comes."""
+        assert process.stdout is not None
+        return next(line for line in process.stdout if words in line)
+
+    assert "verified" in until("version 1")
+    torn = WITH_CPU.replace("float sum = 0.0f", "float summ = 0.0f")
+    source.write_text(torn, encoding="utf-8")
+    until("version 2 did not run")
+    assert "mine.cu:26: use of undeclared identifier 'sum'" in until("error")
+    again = source.with_suffix(".new")
+    again.write_text(WITH_CPU.replace("0.0f", "0"), encoding="utf-8")
+    again.replace(source)  # as editors save
+    third = until("version 3")
+    assert "verified" in third and "version 1" in third
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=60)
+    assert (process.returncode, rest) == (0, "measured 2 versions\n")
+
+
+def test_watching_is_for_files_of_ones_own(tmp_path: Path, environment: dict[str, str]) -> None:
+    done = run_cli("run", "matmul", "--watch", cwd=tmp_path, environment=environment)
+    assert "comes with GPU Explorer" in assert_one_sentence(done, 2)
+    done = run_cli("run", "matmul", "--watch", "--json", cwd=tmp_path, environment=environment)
+    assert "--json is for a single run" in assert_one_sentence(done, 2)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 pytest.importorskip("distributed")
@@ -19,6 +20,7 @@ from gpuexplorer.cluster.place import ClusterPlace
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sweep import read_sweep
+from gpuexplorer.core.tuning import Tuning
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.history.model import Row
 from gpuexplorer.history.store import Query, Store
@@ -138,7 +140,22 @@ def test_terminal_and_api_measure_on_a_cluster_as_they_do_here(tmp_path: Path) -
             "matmul", {"block.x": [1, 2, 4]}, size=16, variant="naive", device="cpu", samples=3,
             cluster=folder, slower_by=0.99,
         )  # fmt: skip
+        tuned = run_cli(
+            "tune", "matmul", "--variant", "naive", "--size", "16", "--device", "cpu",
+            "--block-x", "1,4", "--block-y", "1,4", "--no-history", "--sampler", "grid",
+            "--cluster", folder, "--slower-by", "99%", "--json", tmp_path / "tuning.json",
+            cwd=tmp_path,
+        )  # fmt: skip
+        assert tuned.returncode == 0, tuned.stderr
+        tuning = msgspec.json.decode((tmp_path / "tuning.json").read_bytes(), type=Tuning)
+        again = gpuexplorer.tune(
+            "matmul", block_x=[1, 4], block_y=[1, 4], size=16, variant="naive", device="cpu",
+            sampler="grid", seconds=None, cluster=folder, slower_by=0.99,
+        )  # fmt: skip
     assert [run.config.block for run in made.measured] == [(1, 16, 1), (2, 16, 1), (4, 16, 1)]
+    for one in (tuning, again):
+        assert len({e.config.block for e in one.evaluations}) == 4
+        assert one.chosen is not None and len(one.cards) == 1
 
 
 def _rows(store: Store, group: str | None) -> list[Row]:

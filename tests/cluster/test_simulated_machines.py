@@ -14,16 +14,23 @@ pytest.importorskip("distributed")
 from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.library import load_distributed
 from gpuexplorer.cluster.place import ClusterPlace
-from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.tuning import Budget
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.space_sweep import SpaceSweep
+from gpuexplorer.search.tune import Tuner, TuningOptions
+from gpuexplorer.search.tune_keep import TuningKeeper, find_tuned
+from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load
 from tests.support import simulated_tasks
-from tests.support.simulated_tasks import LAUNCH_S, MACHINES, Machine
+from tests.support.problems import device
+from tests.support.simulated_machines import landscape
+from tests.support.simulated_tasks import LAUNCH_S, MACHINES, TIMES, Machine
 
 MATMUL = load()["matmul"]
 BLOCKS = (Axis("block.x", tuple(range(1, 21))), Axis("block.y", tuple(range(1, 11))))
@@ -39,6 +46,7 @@ def space(*devices: str) -> Space:
 def workers() -> Iterator[Any]:
     """Workers in this process; ``MACHINES`` says how many, and what each is like."""
     MACHINES.clear()
+    TIMES.clear()
     library = load_distributed()
     with library.LocalCluster(
         n_workers=0, threads_per_worker=1, processes=False, resources={"GPU": 1},
@@ -71,6 +79,8 @@ def test_what_a_throttled_worker_measured_is_dropped_and_measured_again_by_anoth
     rows = store.find(Query(group=sweep.group), limit=2 * POINTS)
     assert len({row.block_words for row in rows}) == len(rows) == POINTS
     assert {row.median_s for row in rows} == {LAUNCH_S}
+    by_machine = [store.count(Query(machine=f"machine-{n}", person="ada")) for n in (0, 1)]
+    assert sum(by_machine) == POINTS and min(by_machine) > 0
     store.close()
 
 
@@ -159,3 +169,66 @@ def test_a_worker_of_another_version_is_not_used_and_told_what_to_install(worker
     with simulated(workers, on_trouble=said.append) as cluster:
         assert cluster.lanes == 1
     assert len(said) == 1 and "machine 1 has GPU Explorer 0.0.1 and is not used" in said[0]
+
+
+def tuned_space(devices: DeviceList) -> TuningSpace:
+    powers = (1, 2, 4, 8, 16, 32)
+    ranges = Ranges({"block.x": powers, "block.y": powers}, {"TILE": (4, 8, 16, 32)})
+    request = RunRequest(workload="matmul", variant="tiled", size={"": 64})
+    return tuning_space(request, MATMUL, devices, ranges)
+
+
+def test_a_tuning_is_raced_on_one_kind_of_hardware_and_kept_for_each_of_its_cards(
+    workers: Any, tmp_path: Path
+) -> None:
+    MACHINES.update({0: Machine(), 1: Machine(card="Card B"), 2: Machine()})
+    TIMES.update({"Card A": landscape, "Card B": lambda config: 1e-6})
+    options = TuningOptions(sampler="grid", budget=Budget())
+    with simulated(workers) as cluster, Store.open(tmp_path / "history.sqlite") as store:
+        space = tuned_space(cluster.devices)
+        keeper = TuningKeeper(store, lambda error: pytest.fail(str(error)))
+        tuning = keeper.run(Tuner(cluster, MATMUL, space, options))
+        assert tuning.best is not None and tuning.device is not None
+        assert tuning.best.key == min(space.legal.values(), key=landscape).key
+        assert tuning.cards == ("GPU-Card A-0", "GPU-Card A-2")
+        assert tuning.device.name == "Card A"
+        assert MACHINES[1].done == 0
+        for card in tuning.cards:
+            own = device("cuda:0", kind="gpu", name="Card A", hardware_id=card)
+            entry = find_tuned(store, tuning.best, MATMUL, own)
+            assert entry is not None and entry.config == tuning.chosen
+        rows = store.find(Query(), limit=500)
+        final = [row for row in rows if row.id in {f.run for f in tuning.finalists}]
+        assert len(final) == len(tuning.finalists)
+
+
+def test_a_throttled_worker_misleads_no_race(workers: Any) -> None:
+    MACHINES.update({0: Machine(), 1: Machine(slower=lambda done: 1.0 if done < 20 else 1.5)})
+    TIMES["Card A"] = landscape
+    said: list[str] = []
+    options = TuningOptions(sampler="grid", budget=Budget())
+    with simulated(workers, check_every_s=0.1, on_trouble=said.append) as cluster:
+        space = tuned_space(cluster.devices)
+        tuning = Tuner(cluster, MATMUL, space, options).run()
+    assert tuning.best is not None
+    assert tuning.best.key == min(space.legal.values(), key=landscape).key
+    assert [sentence for sentence in said if "machine 1" in sentence and "is slow" in sentence]
+    fastest_s = {e.config.key: e.min_s for e in tuning.evaluations}  # the last word on each
+    right = [key for key, s in fastest_s.items() if s == landscape(_config(space, key))]
+    assert len(right) == len(space.legal)
+
+
+def test_a_worker_that_breaks_in_a_tuning_leaves_its_looks_to_the_others(workers: Any) -> None:
+    MACHINES.update({0: Machine(), 1: Machine(breaks_after=25), 2: Machine(breaks_after=120)})
+    TIMES["Card A"] = landscape
+    options = TuningOptions(sampler="grid", budget=Budget())
+    with simulated(workers) as cluster:
+        space = tuned_space(cluster.devices)
+        tuning = Tuner(cluster, MATMUL, space, options).run()
+    assert tuning.count("failed") == 0
+    assert tuning.best is not None
+    assert tuning.best.key == min(space.legal.values(), key=landscape).key
+
+
+def _config(space: TuningSpace, key: str) -> RunConfig:
+    return next(config for config in space.legal.values() if config.key == key)

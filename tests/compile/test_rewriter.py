@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuexplorer.compile.prelude_parts import used_parts
 from gpuexplorer.compile.rewriter import Rewritten, rewrite
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.workloads.cuda_source import CudaSource, blank, inline_includes
@@ -141,8 +142,11 @@ def test_warp_exchanges_mark_the_kernels_that_use_them_through_helpers_too() -> 
         "#define TOTAL(v) sum(v)\n"
         "__global__ void a(float *A) { A[0] = TOTAL(1.0f); }\n"
         "__global__ void b(float *A) { A[0] = 1.0f; }\n"
+        "template <class T, int N> __device__ T most(T v) { return __shfl_sync(~0u, v, N); }\n"
+        "__global__ void c(float *A) { A[0] = most<float, 3>(1.0f); }\n"
     ).kernels
     assert kernels["a"].uses_warps
+    assert kernels["c"].uses_warps
     assert not kernels["b"].uses_warps
 
 
@@ -254,10 +258,17 @@ KERNEL = "__global__ void k(float *A, int N)\n{{\n    __shared__ float s[32];\n{
 @pytest.mark.parametrize(
     ("inside", "words"),
     [
-        ("if (threadIdx.x > 5) return;\n__syncthreads();", "k.cu:4: a return before"),
         (
-            "for (int i = 0; i < N; i++) {\n__syncthreads();\nif (threadIdx.x == 3) return; }",
-            "k.cu:6: a return before",
+            "if (threadIdx.x > 5) return;\nN = __syncthreads_count(A[0] > 0);",
+            "k.cu:4: a return before",
+        ),
+        (
+            "for (int i = 0; i < N; i++)\nif (A[i] > threadIdx.x) return;\n__syncthreads();",
+            "k.cu:5: a return before",
+        ),
+        (
+            "if (threadIdx.x == 3) return;\nwhile (A[0] > 0) { __syncthreads(); A[0]--; }",
+            "k.cu:4: a return before",
         ),
         ("if (threadIdx.x < 5) { __syncthreads(); }", "inside 'if' that depends"),
         ("int t = threadIdx.x, u = t * 2;\nwhile (u < N) { __syncthreads(); u++; }", "'while'"),
@@ -270,7 +281,6 @@ KERNEL = "__global__ void k(float *A, int N)\n{{\n    __shared__ float s[32];\n{
         ("do { __syncthreads(); } while (A[threadIdx.x] > 0);", "'do'"),
         ("for (int i = threadIdx.x; i < N; i += 32) { __syncthreads(); }", "'for'"),
         ("int old = atomicAdd(&N, 1);\nif (old == 3) __syncthreads();", "k.cu:5: .*'if'"),
-        ("{ __shared__ float t[2]; t[0] = 1; }", "nested block"),
         ('asm volatile ("nop;");', "inline assembly"),
         ("#define SYNC __syncthreads()\nif (threadIdx.x == 0) SYNC;", "inside 'if'"),
     ],
@@ -283,11 +293,13 @@ def test_what_would_go_wrong_silently_is_refused(inside: str, words: str) -> Non
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("template <int T>\n__global__ void k(float *A) { }", "k.cu:2: the template kernel 'k'"),
         ("__global__ void k(int N,\n float **A) { }", "k.cu:2: 'A', a pointer to pointers"),
         ("__global__ void k(float *A[4]) { }", "pointer to pointers"),
-        ("__device__ void f() { __shared__ float s[4]; }", "outside a kernel"),
-        ("extern __shared__ float s[];\n__global__ void k() { }", "k.cu:1: .*outside a kernel"),
+        (
+            "template <int N> __device__ void f() { __shared__ float s[N]; }\n"
+            "__global__ void k() { f<4>(); }",
+            "k.cu:1: .*outside a kernel",
+        ),
         (
             "__device__ void f(float *s) { __syncthreads(); }\n"
             "__global__ void k(float *A) { if (threadIdx.x == 0) f(A); }",
@@ -329,7 +341,7 @@ def test_what_every_thread_reaches_is_accepted(inside: str) -> None:
 
 
 def test_a_refusal_in_an_included_file_names_it() -> None:
-    files = {"k.cu": '\n#include "h.cuh"\n', "h.cuh": "\n__device__ void f() { __shared__ int x; }"}
+    files = {"k.cu": '\n#include "h.cuh"\n', "h.cuh": '\n__device__ void f() { asm(""); }'}
     with pytest.raises(WorkFailed, match=r"^h\.cuh:2: "):
         rewrite("k.cu", files)
 
@@ -382,8 +394,97 @@ def test_headers_of_the_toolkit_may_be_quoted(line: str) -> None:
     assert "include" not in body(f"{line}\n__global__ void k(int *A) {{ }}\n")
 
 
-def test_printing_from_a_kernel_is_refused() -> None:
+def test_a_format_that_is_not_known_beforehand_is_refused() -> None:
     kernel = "__global__ void k(int *A) { %s }\n// printf(1)\n"
-    with pytest.raises(WorkFailed, match=r"k.cu:1: printf\(\) cannot run through OpenCL"):
-        rewritten(kernel % 'printf("%d", A[0]);')
+    for call in ('printf("%s", "a");', "const char *f; printf(f, A[0]);"):
+        with pytest.raises(WorkFailed, match=r"k.cu:1: this printf\(\) cannot run"):
+            rewritten(kernel % call)
     rewritten(kernel % "")
+
+
+def test_what_threads_that_left_would_do_is_not_done() -> None:
+    result = body(
+        "__global__ void k(float *A, int n) {\n"
+        "    int i = threadIdx.x;\n"
+        "    if (i >= n) return;\n"
+        "    float x = A[i];\n"
+        "    __syncthreads();\n"
+        "    for (int s = 1; s < 4; s *= 2) {\n"
+        "        A[i] += x;\n        __syncthreads();\n    }\n"
+        "}\n"
+    )
+    assert "if (i >= n) { gpux_live = false; }" in result
+    assert "float x = gpux_live ? (A[i]) : decltype(gpux_bare(A[i]))();" in result
+    assert "\n    __syncthreads();" in result
+    assert "{ if (gpux_live) { A[i] += x; } }\n        __syncthreads();" in result
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "int done = 0;\nif (threadIdx.x > 5) done = 1;\nif (done) return;\n"
+        "N = __syncthreads_count(1);",
+        "int k;\nfor (k = 0; k < N; k++) if (A[threadIdx.x] > k) break;\n"
+        "if (k == N) __syncthreads();",
+        "int k = 0;\nif (threadIdx.x == 3) k++;\nif (k) __syncthreads();",
+        "if (threadIdx.x == 3) return;\nint rounds = A[0];\n"
+        "for (int r = 0; r < rounds; r++) __syncthreads();",
+        "int r = 4;\nif (threadIdx.x == 3) return;\natomicSub(&r, 1);\n"
+        "for (; r > 0; r--) __syncthreads();",
+    ],
+)
+def test_what_some_threads_alone_decide_is_not_taken_for_everyones(inside: str) -> None:
+    with pytest.raises(WorkFailed, match=r"a return before|depends on the thread"):
+        rewritten(KERNEL.format(inside))
+
+
+def test_a_guard_leaves_an_else_with_its_if() -> None:
+    result = body(
+        "__global__ void k(float *A, int n, int m) {\n"
+        "    if (threadIdx.x >= n) return;\n"
+        "    if (m > 2) A[0] = 1; else __syncthreads();\n}\n"
+    )
+    assert "if (m > 2) { if (gpux_live) { A[0] = 1; } } else __syncthreads();" in result
+
+
+def test_in_plain_c_they_are_refused_and_so_is_shared_memory_elsewhere() -> None:
+    for text, words in (
+        ("__global__ void k(int n) { if (threadIdx.x > n) return; __syncthreads(); }", "a return"),
+        ("__global__ void k() { { __shared__ float t[2]; t[0] = 1; } }", "nested block"),
+        ("__device__ void f() { __shared__ int s; }\n__global__ void k() { f(); }", "outside"),
+        ("extern __shared__ int s[];\n__global__ void k() { s[0] = 1; }", "outside a kernel"),
+    ):
+        with pytest.raises(WorkFailed, match=words):
+            rewrite("k.cu", {"k.cu": text}, "c")
+
+
+@pytest.mark.parametrize(
+    ("declared", "splittable"),
+    [
+        ("__device__ int kept = 0;", False),
+        ("__device__ float kept[4];", False),
+        ("__device__ const int kept[2] = {1, 2};", True),
+        ("__constant__ int kept[2] = {1, 2};", True),
+        ("__device__ int helper(int n) { return n; }\n#define kept helper(1)", True),
+    ],
+)
+def test_a_part_of_the_grid_leaves_nothing_behind(declared: str, splittable: bool) -> None:
+    made = rewritten(f"{declared}\n__global__ void k(int *A) {{ A[0] = (int)sizeof(kept); }}\n")
+    assert made.kernels["k"].splittable is splittable
+
+
+def test_constants_without_values_are_refused_where_a_kernel_uses_them() -> None:
+    text = (
+        "__constant__ float filter[2 * 3];\n"
+        "__global__ void plain(float *A) { A[0] = 1; }\n"
+        "__global__ void filtered(float *A) { A[0] = filter[0]; }\n"
+    )
+    assert "filter" not in rewrite("k.cu", {"k.cu": text}, entry="plain").source
+    with pytest.raises(WorkFailed, match=r"k\.cu:1: .* has no values"):
+        rewrite("k.cu", {"k.cu": text}, entry="filtered")
+
+
+def test_a_source_may_define_what_a_prelude_would() -> None:
+    own = "__device__ int __ffsll(long long x) { return 0; }\n"
+    assert "__ffsll" in used_parts("x = __ffsll(1);", fp16=True, fp64=True)
+    assert used_parts(f"{own}x = __ffsll(1);", fp16=True, fp64=True) == ""

@@ -57,3 +57,18 @@ def test_a_place_is_gone_wherever_it_stands_in_a_document(place: str) -> None:
 def test_what_only_looks_like_the_place_stays() -> None:
     text = "12 B/s in /srv/s/b and x/s, /s-2, but: /s, /s/kernel.cu:3"
     assert shared_text(text, ["/s"]) == "12 B/s in /srv/s/b and x/s, /s-2, but: s, s/kernel.cu:3"
+
+
+@pytest.mark.parametrize("indent", [0, 2])
+def test_machine_and_person_are_in_no_document_for_others(indent: int) -> None:
+    found = msgspec.structs.replace(
+        environment("/home/ada/mine"), machine='the "big" box', person="ada"
+    )
+    data = msgspec.json.encode({"environment": found, "note": "machine of ada"})
+    told = shared(msgspec.json.format(data, indent=indent), [found])
+    read = msgspec.json.decode(told)
+    assert read["environment"].keys().isdisjoint({"machine", "person"})
+    assert read["environment"]["kernels"] == "mine" and read["note"] == "machine of ada"
+    assert b"machine" not in msgspec.json.encode(shared_environment(found))
+    other = msgspec.structs.replace(environment(), machine="box")
+    assert b"box" not in shared(msgspec.json.encode([found, other]), [found, other])

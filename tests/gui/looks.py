@@ -11,8 +11,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 from pyqtgraph import AxisItem
-from PySide6.QtCore import QEvent, QPoint, QRect, Qt
-from PySide6.QtGui import QAccessible, QImage, QPixmap
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt
+from PySide6.QtGui import QAccessible, QImage, QPainter, QPicture, QPixmap
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -56,6 +56,10 @@ FINE = 3
 SLACK = 1
 """Pixels that may be lost in rounding."""
 MOST_STOPS = 200
+WIDE, SMALL = 1280, 800
+"""From these widths of a window on results have room beside their forms, and views at all."""
+SHORT_AXIS = 130
+"""Pixels: a logarithmic axis has two numbers, which may touch where it is shorter."""
 CONTROLS = (
     QAbstractButton, QComboBox, QLineEdit, QAbstractSpinBox, QAbstractSlider, QTabBar,
     QAbstractItemView, QPlainTextEdit, QTextEdit,
@@ -97,6 +101,20 @@ def cut(root: QWidget) -> Iterator[str]:
     for widget in seen(root):
         for lack in _lacks(widget):
             yield f"{describe(widget)}: {lack}"
+
+
+def sideways(root: QWidget) -> Iterator[str]:
+    """Say what is wider than its place, so that a part of it is out of sight.
+
+    Text may be, a table beside a form in a small window, and a view in one that is smaller still.
+    """
+    small = root.width() < WIDE
+    for widget in seen(root) if root.width() >= SMALL else ():
+        if isinstance(widget, QAbstractScrollArea):
+            table = small and isinstance(widget, QAbstractItemView)
+            text = isinstance(widget, QPlainTextEdit | QTextEdit | QGraphicsView)
+            if widget.horizontalScrollBar().maximum() > 0 and not table and not text:
+                yield f"{describe(widget)}: a part is out of sight at the right"
 
 
 def _lacks(widget: QWidget) -> Iterator[str]:
@@ -202,6 +220,35 @@ def overlaps(root: QWidget) -> Iterator[str]:
                 yield f"{describe(one)} and {describe(other)} share {_box(shared)}"
 
 
+def crowded(root: QWidget) -> Iterator[str]:
+    """Say which words of a plot lie over each other, but at an axis with no room for two."""
+    for view in seen(root):
+        if not isinstance(view, QGraphicsView):
+            continue
+        items = [item for item in view.items() if item.isVisible()]
+        free = {
+            item.toPlainText(): item.sceneBoundingRect()
+            for item in items
+            if isinstance(item, QGraphicsTextItem)
+        }
+        for words in (free, *(_at_axis(item) for item in items if isinstance(item, AxisItem))):
+            for (one, place), (other, second) in combinations(words.items(), 2):
+                shared = place & second
+                if shared.width() > SLACK and shared.height() > SLACK:
+                    yield f"{describe(view)}: {one!r} and {other!r} lie over each other"
+
+
+def _at_axis(axis: AxisItem) -> dict[str, QRectF]:
+    """Return the words at an axis, and where they stand."""
+    picture = QPicture()
+    painter = QPainter(picture)
+    painter.setFont(axis.font())
+    specs = axis.generateDrawSpecs(painter)
+    painter.end()
+    short = axis.geometry().width() < SHORT_AXIS and axis.orientation in ("bottom", "top")
+    return {words: place for place, _, words in specs[2]} if specs and not short else {}
+
+
 # ---- contrast
 
 
@@ -289,7 +336,7 @@ def _places(widget: QWidget) -> Iterator[tuple[str, QRect]]:
             yield "", inner
     elif isinstance(widget, QLineEdit):
         if widget.text() or widget.placeholderText():
-            yield "", inner
+            yield "", widget.rect().adjusted(6, 4, -6, -4)  # without its round corners either
     elif isinstance(widget, QComboBox | QPlainTextEdit | QTextEdit):
         yield "", inner
     elif isinstance(widget, QTabBar):

@@ -26,6 +26,34 @@ application.exec()
 print(window.sessions.path == path, window.session.live)
 window.close()
 """
+STYLED = """
+from PySide6.QtWidgets import QApplication
+from gpuexplorer.gui import app
+
+class Watched(app.MainWindow):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.sheet_when_made = QApplication.instance().styleSheet()
+
+app.MainWindow = Watched
+application, window = app.create()
+assert window.sheet_when_made == "", "each widget was styled again whenever it got a parent"
+assert "QToolBar" in application.styleSheet()
+window.choose_theme("light")
+light = application.styleSheet()
+window.choose_theme("dark")
+assert application.styleSheet() not in ("", light)
+window.close()
+"""
+IMPORTED = """
+import gc
+from gpuexplorer.gui import app
+
+application, window = app.create()
+walked = {id(found) for found in gc.get_objects()}
+assert id(app.MainWindow) not in walked and id(app.Session.start) not in walked
+window.close()
+"""
 INTERRUPTED = """
 import os
 import signal
@@ -55,6 +83,16 @@ def test_a_file_opened_with_the_program_is_shown_and_nothing_is_measured(tmp_pat
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["True", "False"], done.stderr
+
+
+@pytest.mark.parametrize("script", [STYLED, IMPORTED], ids=["styled once", "imports not walked"])
+def test_the_window_is_up_soon(tmp_path: Path, script: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(tmp_path)},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal's Ctrl-C is a POSIX signal here")

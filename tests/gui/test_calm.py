@@ -41,6 +41,7 @@ def resize(qtbot: QtBot, window: MainWindow, size: tuple[int, int]) -> None:
 
 def test_what_comes_and_goes_moves_no_chart_and_no_figure(qtbot: QtBot, window: MainWindow) -> None:
     until(qtbot, lambda: window.session.experiment.devices is not None)
+    resize(qtbot, window, (1280, 800))  # both columns are shown, however small the screen is
     window.session.experiment.set_size("N", 64)
     run = wait_measured(qtbot, window)
     window.session.set_live(False)

@@ -356,3 +356,16 @@ def test_two_thousand_cells_are_drawn_anew_within_a_tenth_of_a_second(qtbot: QtB
         view.panels[0].plot.viewport().repaint()
         took.append(time.perf_counter() - began)
     assert min(took) < 0.1
+
+
+def test_words_at_an_axis_are_drawn_anew_at_another_size(qtbot: QtBot) -> None:
+    names = Panel(x=TIME, y=NAMES, series=(points(),))
+    view = shown(qtbot, chart(names), 640, 150)
+    view.resize(300, 600)
+    qtbot.waitUntil(lambda: view.size() == QSize(300, 600))
+    QApplication.processEvents()
+    resized = view.grab().toImage()
+    for panel in view.findChildren(PanelView):
+        panel.plot.y_axis.picture = None
+        panel.plot.y_axis.update()
+    assert resized == view.grab().toImage()

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from msgspec.structs import replace
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.errors import ExplorerError
@@ -23,6 +25,7 @@ from gpuexplorer.gui.store_worker import StoreWorker, Trouble
 from gpuexplorer.history.errors import StoreDamaged, StoreLocked, StoreReadOnly, StoreTooNew
 from gpuexplorer.history.peek import VERSION
 from gpuexplorer.history.store import Store
+from tests.support import heap
 from tests.support.history import made_batch, made_record, numbered_run
 
 RUBBISH = b"this is no database " * 500
@@ -78,6 +81,28 @@ def test_what_is_asked_is_answered(qtbot: QtBot, path: Path, worker: Worker) -> 
     runs.ask(Ask(View(), answers[0].state, (), (0,)))
     qtbot.waitUntil(lambda: len(answers) == 2)
     assert answers[1].total is None and not answers[1].pages
+
+
+@pytest.mark.skipif(not heap.can_be_asked(), reason="glibc's heap alone can be asked")
+def test_a_store_that_rests_holds_no_pages(
+    qtbot: QtBot, path: Path, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_worker, "REST_S", 1.0)
+    noise = np.random.default_rng(1).random(4000) * 1e-3
+    with Store.open(path) as store:
+        store.add_all(replace(numbered_run(i), samples_s=noise.tolist()) for i in range(200))
+    assert path.stat().st_size > 5_000_000
+    runs = worker()
+    after_B: list[int] = []
+
+    def read(store: Store) -> None:
+        for i in range(200):
+            store.get(numbered_run(i).id, listed=False)
+        after_B.append(heap.in_hand_B())
+
+    runs.do(read)
+    qtbot.waitUntil(lambda: bool(after_B) and runs.rests, timeout=60_000)
+    assert after_B[0] - heap.in_hand_B() > 4_000_000
 
 
 def test_another_programs_run_is_noticed(qtbot: QtBot, path: Path, worker: Worker) -> None:
@@ -290,6 +315,7 @@ import sys
 from PySide6.QtCore import QCoreApplication, QTimer
 from gpuexplorer.gui.store_worker import StoreWorker
 from gpuexplorer.history.store import Store
+from tests.support import heap
 from tests.support.history import made_batch, made_record
 application = QCoreApplication([])
 runs = StoreWorker(lambda: Store.open(sys.argv[1]))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
-import sys
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -15,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QSpinBox, QWidget
 
 from gpuexplorer.gui.housekeeping import FULL_EVERY, Housekeeping
 from gpuexplorer.gui.theme import make_theme
+from tests.support.heap import can_be_asked, in_hand_B
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -23,31 +22,6 @@ if TYPE_CHECKING:
 
 
 MADE = 200
-
-
-class Heap(ctypes.Structure):
-    """What glibc's mallinfo2 tells of the heap."""
-
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in (
-            "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
-            "fordblks", "keepcost",
-        )
-    ]  # fmt: skip
-
-
-def in_hand_B() -> int:
-    """Return how much of the C library's heap is in use."""
-    library = ctypes.CDLL(None)
-    library.mallinfo2.restype = Heap
-    heap = library.mallinfo2()
-    return int(heap.uordblks + heap.hblkhd)
-
-
-def has_mallinfo() -> bool:
-    """Whether the heap can be asked: glibc's since 2.33."""
-    return sys.platform.startswith("linux") and hasattr(ctypes.CDLL(None), "mallinfo2")
 
 
 class Knot:
@@ -59,7 +33,7 @@ class Knot:
 
 def test_cycles_are_collected_on_the_timer_only(qtbot: QtBot, open_window: OpenWindow) -> None:
     window = open_window()
-    qtbot.waitUntil(lambda: not gc.isenabled(), timeout=20_000)
+    qtbot.waitUntil(lambda: not gc.isenabled() and window.preloader.done, timeout=60_000)
     knot = Knot()
     gone = weakref.ref(knot)
     del knot
@@ -76,7 +50,7 @@ def list_box() -> QComboBox:
     return box
 
 
-@pytest.mark.skipif(not has_mallinfo(), reason="glibc's heap alone can be asked")
+@pytest.mark.skipif(not can_be_asked(), reason="glibc's heap alone can be asked")
 @pytest.mark.parametrize("made", [QSpinBox, list_box])
 def test_what_qt_keeps_of_deleted_widgets_goes(
     qtbot: QtBot, qapp: QApplication, made: Callable[[], QWidget]

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLabel
 from pytestqt.qtbot import QtBot
@@ -15,6 +15,8 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.gui.code.instructions import InstructionsText
+from gpuexplorer.gui.code.view import CodeView, scroll_near_top
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.kernel_pages import entry_line
@@ -82,7 +84,7 @@ def test_another_gpu_variant_and_block(qtbot: QtBot, window: MainWindow) -> None
     box = find(window, "entryBox", QComboBox)
     assert box.isVisible()
     box.setCurrentIndex(1)
-    assert "finalSum" in panel.source_title.text()
+    assert "finalSum" in panel.code.title.text()
     assert find(window, "dynamicOfKernel", Words).text().endswith("096 B a block")
 
 
@@ -242,3 +244,113 @@ def test_where_the_engines_python_cannot_compile_the_windows_own_does(
     finally:
         worker.close()
     assert not isinstance(answers[0], ExplorerError)
+
+
+# ---- instructions
+
+
+def listed_view(qtbot: QtBot, window: MainWindow, arch: str = "sm_80") -> KernelPanel:
+    """Show the instructions of the present variant on an architecture."""
+    panel = kernel_view(window)
+    until(qtbot, lambda: panel.isVisible() and hasattr(panel, "listings"))
+    panel.choose_architecture(arch)
+    QTest.mouseClick(panel.instructions_button, Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: bool(panel.listings.column.text.rows))
+    return panel
+
+
+def click_line(text: CodeView | InstructionsText, line: int) -> None:
+    """Click on a line, counted from 0, which is brought in sight first."""
+    scroll_near_top(text, line)
+    block = text.document().findBlockByNumber(line)
+    at = text.blockBoundingGeometry(block).translated(text.contentOffset())
+    where = QPoint(20, round(at.center().y()))
+    QTest.mouseClick(text.viewport(), Qt.MouseButton.LeftButton, pos=where)
+
+
+def test_a_click_on_a_line_marks_its_instructions_and_back(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    panel = listed_view(qtbot, window)
+    text, source = panel.listings.column.text, panel.source
+    assert text.isVisible() and not panel.figures.isVisible()
+    lines = source.toPlainText().splitlines()
+    summing = next(n for n, line in enumerate(lines) if "sum +=" in line)
+    click_line(source, summing)
+    assert source.linked == {summing}
+    assert text.marked
+    assert all(any(p.line == summing + 1 for p in text.rows[n].places) for n in text.marked)
+    assert any("LDG.E" in text.rows[n].text for n in text.marked)
+    first = text.firstVisibleBlock().blockNumber()
+    assert first <= min(text.marked) <= first + 60
+    store = next(n for n, row in enumerate(text.rows) if "STG.E" in row.text)
+    click_line(text, store)
+    assert text.marked == {store}
+    (line,) = source.linked
+    assert lines[line].strip().startswith("C[")
+    QTest.keyClick(text, Qt.Key.Key_Up)
+    assert text.marked == {store - 1}
+
+
+def test_registers_mix_and_remarks_are_those_of_the_listing(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    panel = listed_view(qtbot, window)
+    assert isinstance(panel.answer.listings, list)
+    (listing,) = panel.answer.listings
+    column = panel.listings.column
+    assert column.text.most == listing.most_live_registers
+    assert column.text.gutter_width() > 0
+    assert sum(column.mix.families.values()) == len(listing.sass)
+    figures = column.figures.text()
+    assert figures.startswith(f"{panel.kernels[0].registers_per_thread} registers a thread")
+    assert panel.listings.remark.text().startswith("Nothing was spilled")
+    panel.listings.form_box.setCurrentText("PTX")
+    assert column.text.rows[0].text.startswith(".visible .entry")
+    assert column.text.gutter_width() == 0
+    QTest.mouseClick(panel.occupancy_button, Qt.MouseButton.LeftButton)
+    assert panel.figures.isVisible() and not column.text.isVisible()
+
+
+def test_another_architecture_stands_beside_with_what_differs(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    panel = listed_view(qtbot, window)
+    other = panel.listings.other
+    assert not other.isVisible()
+    box = panel.listings.beside_box
+    assert box.findData("sm_80") < 0, "the one that is shown is not offered beside itself"
+    box.setCurrentIndex(box.findData("sm_90"))
+    until(qtbot, other.isVisible)
+    assert other.kernel is not None and other.kernel.arch == "sm_90"
+    ours = panel.listings.column.text
+    assert ours.tinted and other.text.tinted
+    assert len(ours.tinted) < len(ours.rows)
+    lines = panel.source.toPlainText().splitlines()
+    click_line(panel.source, next(n for n, line in enumerate(lines) if "sum +=" in line))
+    assert ours.marked and other.text.marked
+    box.setCurrentIndex(0)
+    until(qtbot, lambda: not other.isVisible())
+    assert not ours.tinted
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nvdisasm is hidden by an empty package")
+def test_without_nvdisasm_the_figures_are_still_there(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "hidden" / "nvidia_cuda_nvdisasm-0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Name: nvidia-cuda-nvdisasm\nVersion: 0\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(info.parent))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for variable in ("CUDA_PATH", "CUDA_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    panel = kernel_view(window)
+    until(qtbot, lambda: shown(panel, "matrixMul"))
+    QTest.mouseClick(panel.instructions_button, Qt.MouseButton.LeftButton)
+    message = find(window, "kernelMessage", QLabel)
+    until(qtbot, lambda: "pip install 'nvidia-cuda-nvdisasm'" in message.text())
+    assert message.isVisible()
+    QTest.mouseClick(panel.occupancy_button, Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: panel.figures.isVisible())
+    assert not message.isVisible()

@@ -153,3 +153,9 @@ def test_starting_a_job_gives_the_focus_to_nothing_else(qtbot: QtBot, ready: Mai
     assert QApplication.focusWidget() is None
     press(Qt.Key.Key_Escape, ready)
     until(qtbot, lambda: ready.session.jobs.current is None)
+
+
+def test_the_window_is_repainted_without_pythons_lock() -> None:
+    own = [cls for cls in MainWindow.__mro__ if cls.__module__.startswith("gpuexplorer.")]
+    assert own, "Qt's own method lets other threads go on while it paints; one in Python does not"
+    assert not [cls for cls in own if "event" in vars(cls)]

@@ -51,7 +51,7 @@ def sizes() -> Iterator[tuple[str, QSize]]:
 
 @pytest.fixture
 def filled(qtbot: QtBot, open_window: OpenWindow) -> MainWindow:
-    """Return the window with something in each view: a run, and the results of a session."""
+    """Return the window with something in each view: runs, ghosts, the results of a session."""
     window = open_window()
     until(qtbot, lambda: window.session.experiment.devices is not None)
     wait_measured(qtbot, window)
@@ -59,6 +59,15 @@ def filled(qtbot: QtBot, open_window: OpenWindow) -> MainWindow:
     window.sessions.open(SESSION)
     until(qtbot, lambda: window.banner.text.startswith("Opened session.gpux"))
     window.banner.dismiss()
+    last = window.session.experiment.knobs.block
+    assert last is not None
+    window.session.set_live(True)
+    for block in ((64, 4, 1), (4, 64, 1), last):  # ghosts, and words where each of them begins
+        window.session.experiment.set_block(block)
+        wait_measured(qtbot, window)
+        window.pin()
+    window.session.set_live(False)
+    window.sessions.path = None  # which it would ask about when it is closed
     places = window.panels.places
     for view in places.views:  # each is made when it is first shown
         places.show_view(view)
@@ -101,7 +110,7 @@ def walk_sizes(root: QWidget, what: str, *, exact: bool) -> Iterator[str]:
             looks.settle()
         if root.width() > size.width() or root.height() > size.height():
             yield f"{what}, {words}: {root.width()} × {root.height()} is larger"
-        for look in (looks.cut, looks.overlaps):
+        for look in (looks.cut, looks.overlaps, looks.sideways, looks.crowded):
             for found in look(root):
                 yield f"{what}, {words}: {found}"
     root.resize(usual)

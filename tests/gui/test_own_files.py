@@ -16,11 +16,13 @@ from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.own_files import dropped_file
 from gpuexplorer.gui.panels.operators import OperatorsView
 from gpuexplorer.workloads import trust
+from gpuexplorer.workloads.kernel_file import Answers
+from gpuexplorer.workloads.loader import keep_manifest
 from gpuexplorer.workloads.own_model import read_model
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until
+from tests.support.own_kernels import FORMS, TEXTBOOK
 from tests.support.own_models import GOOD, write
-from tests.workloads.test_kernel_file import FORMS, TEXTBOOK
 
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"
@@ -95,7 +97,7 @@ def test_a_file_becomes_a_workload_and_is_measured(
     window.session.experiment.set_workload("model")
     window.panels.places.show_view(window.panels.kernel)
     until(qtbot, lambda: "def build(batch=8" in window.panels.kernel.source.toPlainText())
-    assert window.panels.kernel.source_title.text() == str(tmp_path / "model.py")
+    assert window.panels.kernel.code.title.text() == str(tmp_path / "model.py")
 
     # A changed file is asked about again before anything of it runs.
     write(tmp_path, f"{GOOD}\n# changed\n")
@@ -199,6 +201,11 @@ def test_a_sheet_follows_the_kernel_and_what_is_written(
     until(qtbot, lambda: extra.isVisibleTo(sheet))
     uses.setCurrentIndex(uses.findData("in"))
     assert not extra.isVisibleTo(sheet)
+    shape = find(window, "kernelSheetShape_A", QLineEdit)
+    shape.clear()
+    QTest.keyClicks(shape, " ")
+    assert "how large a is, is not said yet" in sheet.words.text().lower()
+    QTest.keyClicks(shape, "M, K")
     sheet.unchecked_box.click()
     alpha = find(window, "kernelSheetScalar_alpha", QLineEdit)
     alpha.selectAll()
@@ -223,3 +230,35 @@ def test_only_one_local_file_of_ones_own_counts_as_dropped() -> None:
     assert dropped_file([one, one]) is None
     assert dropped_file([QUrl("https://example.org/model.py")]) is None
     assert dropped_file([QUrl.fromLocalFile("/a/bench.gpux")]) is None
+
+
+def test_a_kernel_that_is_saved_in_an_editor_is_measured_again(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.cu"
+    path.write_text(TEXTBOOK, encoding="utf-8")
+    keep_manifest(path, Answers(reference={"": "A @ B"}, sizes={"N": 64}))
+    window = quiet(open_window)
+    session, live = window.session, window.session.live_model
+    until(qtbot, lambda: session.experiment.devices is not None)
+    window.own_files.open(path)
+    session.set_live(True)
+
+    def measured() -> str | None:
+        """The source of the run that has samples, once it is verified."""
+        prepared = live.current.prepared if live.current and live.current.trace.total else None
+        if prepared is None or prepared.verification is None or not prepared.verification.ok:
+            return None
+        return prepared.environment.source_sha256
+
+    until(qtbot, lambda: measured() == session.experiment.workload.sha256)
+    first = measured()
+    until(qtbot, lambda: window.kernels.watches(path))
+    torn = path.with_suffix(".new")
+    torn.write_text(TEXTBOOK.replace("float sum = 0.0f", "float total = 0.0f"), encoding="utf-8")
+    torn.replace(path)
+    until(qtbot, lambda: "use of undeclared identifier 'sum'" in window.banner.text)
+    path.write_text(TEXTBOOK.replace("sum = 0.0f", "sum = 0"), encoding="utf-8")
+    until(qtbot, lambda: measured() not in (None, first))
+    assert measured() == session.experiment.workload.sha256
+    assert "undeclared" not in window.banner.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -25,12 +26,14 @@ def test_a_module_that_cannot_be_loaded_keeps_none_of_the_others_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "preloaded_one.py").write_text("import no_such_module_here\n")
-    (tmp_path / "preloaded_two.py").write_text("LOADED = True\n")
+    (tmp_path / "preloaded_two.py").write_text("def loaded() -> None: ...\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     preloader = Preloader(("preloaded_one", "preloaded_two"))
     preloader.start()
     preloader._thread.join()
     assert preloader.done and "preloaded_two" in sys.modules and "preloaded_one" not in sys.modules
+    walked = {id(found) for found in gc.get_objects()}
+    assert id(sys.modules["preloaded_two"].loaded) not in walked, "a collection would be a hitch"
     del sys.modules["preloaded_two"]
 
 

@@ -111,3 +111,35 @@ def test_cells_and_heads_say_what_they_are(table: SheetTable) -> None:
     assert model.index(1, 2).data(Qt.ItemDataRole.ForegroundRole) == theme().q("muted")
     metrics = table.fontMetrics()
     assert table.columnWidth(1) > metrics.horizontalAdvance("10 ms")
+
+
+def test_the_least_needed_columns_give_way_to_the_others_and_tips_have_them(
+    table: SheetTable,
+) -> None:
+    columns = (
+        COLUMNS[0], COLUMNS[1], Column("rate", "rate of it", gives_way=2),
+        Column("interval", "95 % interval", gives_way=1),
+        Column("none", "nothing to say of it", words=True, gives_way=3), COLUMNS[3],
+    )  # fmt: skip
+    cells = {"rate": Cell("2.5 GB/s", 2.5e9), "interval": Cell("1.1–1.3", 1.2)}
+    rows = [Row(r.title, {**r.cells, **cells}, r.tip, r.marks, r.note) for r in ROWS]
+    table.show_sheet(Sheet("A sheet", columns, tuple(rows)))
+
+    def gone() -> list[str]:
+        return [c.name for n, c in enumerate(columns) if table.isColumnHidden(n)]
+
+    found: list[list[str]] = []
+    for width in range(table.whole_width + 40, 100, -10):
+        table.resize(width, 300)
+        QApplication.processEvents()
+        assert table.horizontalScrollBar().maximum() == 0, width
+        if gone() not in found:
+            found.append(gone())
+        if len(found) == 4:
+            break
+    assert found == [[], ["none"], ["interval", "none"], ["rate", "interval", "none"]]
+    tip = table.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
+    assert tip == "tip of nine\nrate of it: 2.5 GB/s\n95 % interval: 1.1–1.3\nDouble click does it."
+    table.resize(900, 300)
+    QApplication.processEvents()
+    assert gone() == [] and table.columnWidth(2) > 40

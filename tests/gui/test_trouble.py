@@ -232,7 +232,11 @@ def test_a_job_that_ends_with_its_engine_leaves_the_way_out_in_sight(
     session = window.session
     session.set_live(False)
     job: Any = SimpleNamespace(
-        wait=lambda: None, not_done="", done="", ended=SimpleNamespace(emit=lambda outcome: None)
+        wait=lambda: None,
+        not_done="",
+        done="",
+        waits_for_others=False,
+        ended=SimpleNamespace(emit=lambda outcome: None),
     )
     session.jobs.current = job
     lost = EngineLost(0, "start", "there is not enough memory", None, False)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtGui import QFont, QFontDatabase, QFontInfo, QFontMetricsF, QRawFont
+from PySide6.QtGui import (
+    QFont,
+    QFontDatabase,
+    QFontInfo,
+    QFontMetricsF,
+    QImage,
+    QPainter,
+    QRawFont,
+)
 from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.gui import resources, typeface
@@ -51,6 +59,22 @@ def test_figures_have_one_width_so_that_they_do_not_move(
     assert QFontInfo(font).family() == "Inter"
     widths = {round(QFontMetricsF(font).horizontalAdvance(d * 10), 3) for d in "0123456789"}
     assert len(widths) == 1
+
+
+def test_bold_words_are_those_of_the_heavier_font_and_not_smeared(qapp: QApplication) -> None:
+    assert typeface._load()
+    drawn = []
+    for weight in (QFont.Weight.Bold, QFont.Weight.DemiBold, QFont.Weight.Normal):
+        image = QImage(200, 30, QImage.Format.Format_Grayscale8)
+        image.fill(255)
+        font = QFont("Inter", 11)
+        font.setWeight(weight)
+        painter = QPainter(image)
+        painter.setFont(font)
+        painter.drawText(4, 20, "Drivers 1.25×")
+        painter.end()
+        drawn.append(image)
+    assert drawn[0] == drawn[1] != drawn[2]
 
 
 def test_there_are_three_sizes(qapp: QApplication) -> None:

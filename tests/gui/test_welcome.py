@@ -49,6 +49,7 @@ def test_it_says_what_was_found_and_what_runs(window: MainWindow, welcome: Welco
     assert "Matrix multiply is being measured" in words
     window.session.set_live(False)
     assert "being measured" not in welcome.words.text()
+    assert window.minimumSizeHint().width() <= 640, "1280 pixels at 200 %"
     assert [button.text() for button in welcome.buttons] == [
         "Why does the block's shape matter?",
         "Is half precision worth it?",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from gpuexplorer.history.errors import StoreFailed, StoreReadOnly
+from gpuexplorer.history.errors import StoreFailed, StoreReadOnly, StoreTooNew
 from gpuexplorer.history.sql import migrations
 from gpuexplorer.history.store import Store
 from tests.history.conftest import made_run
@@ -101,3 +101,38 @@ def test_an_older_store_that_may_not_be_written_is_refused_with_what_to_do(
     newer(monkeypatch, one_more_column)
     with pytest.raises(StoreReadOnly, match="older GPU Explorer"):
         Store.open(store_url, read_only=True)
+
+
+def test_a_store_of_the_first_version_is_taken_over_where_it_is(store_url: str) -> None:
+    with Store.open(store_url) as store:
+        store.add(made_run(1))
+        store.add(made_run(2, switches={"include_transfers": True}))
+        with store._database.write() as connection:  # as the first version made it
+            connection.execute(text("ALTER TABLE gpuexplorer_runs DROP COLUMN switch_words"))
+            connection.execute(text("UPDATE gpuexplorer_store SET version = 1"))
+    with Store.open(store_url) as store:
+        assert store.get(made_run(1).id) == made_run(1)
+        assert store.row(made_run(1).id).switch_words == ""
+        assert store.row(made_run(2).id).switch_words == "include transfers"
+        store.add(made_run(3))
+        assert store.count() == 3
+
+
+def test_of_two_programs_at_one_store_the_older_says_that_it_is_older(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = Store.open(store_url)
+    older.add(made_run(1))
+    with monkeypatch.context() as patch:
+        newer(patch, one_more_column)
+        with Store.open(store_url) as store:
+            store.add(made_run(2))
+    older.add(made_run(3))  # what is open goes on: a step only adds
+    assert older.count() == 3
+    older.close()
+    with pytest.raises(StoreTooNew, match=r"made by a newer GPU Explorer .*; update GPU Explorer"):
+        Store.open(store_url)
+    with monkeypatch.context() as patch:
+        newer(patch, one_more_column)
+        with Store.open(store_url) as store:
+            assert {row.id for row in store.find()} == {made_run(n).id for n in (1, 2, 3)}

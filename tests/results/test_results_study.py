@@ -68,12 +68,12 @@ def test_switches_stand_by_what_they_were_measured_beside() -> None:
     sheet = sheet_of(switches_study())
     found = {(row["title"], row["part"]): row for row in shown(switches_study())}
     compile_, alone = "torch.compile: default", "by itself"
-    assert found[compile_, alone]["effect"] == "2.00× faster"
+    assert found[compile_, alone]["effect"] == "2.00× faster (1.96–2.04)"
     assert found[compile_, "on top"]["remarks"] == "kept ✓"
-    assert found["Without batching", alone]["effect"] == "3.00× slower"
+    assert found["Without batching", alone]["effect"].startswith("3.00× slower (")
     assert found["Gradient mode: grad", alone]["remarks"] == "it does not compile"
     assert found["CUDA graph", "not offered"]["remarks"] == "it is for a GPU"
-    assert found["combination", "in turns"]["effect"] == "2.22× faster"
+    assert found["combination", "in turns"]["effect"].startswith("2.22× faster (")
     assert rows(sheet, "In turns with the combination")["combination"].role == "best"
 
 

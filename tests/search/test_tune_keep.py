@@ -20,7 +20,7 @@ from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.tune import Tuner, TuningOptions
 from gpuexplorer.search.tune_keep import (
     TuningKeeper,
-    entry_of,
+    entries_of,
     find_tuned,
     not_tuned,
     other_conditions,
@@ -136,8 +136,8 @@ def test_other_conditions_are_told_apart(store: Store) -> None:
 
 def test_a_tuning_that_named_nothing_is_no_entry() -> None:
     tuning, _ = tuned()
-    assert entry_of(tuning) is not None
-    assert entry_of(msgspec.structs.replace(tuning, chosen=None)) is None
+    assert len(entries_of(tuning)) == 1
+    assert entries_of(msgspec.structs.replace(tuning, chosen=None)) == []
 
 
 def test_a_store_that_fails_is_told_once_and_loses_no_measurement(

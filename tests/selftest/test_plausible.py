@@ -200,7 +200,7 @@ def test_sources_say_what_they_give_or_why_they_do_not() -> None:
 
 
 def test_every_field_of_a_reading_is_looked_at() -> None:
-    assert {*telemetry.FIELDS, "throttle_reasons"} == set(FIELD_TITLES)
+    assert {*telemetry.FIELDS, "throttle_reasons", "users"} == set(FIELD_TITLES)
 
 
 def test_readings_out_of_order_fail() -> None:

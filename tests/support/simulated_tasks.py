@@ -13,6 +13,7 @@ from distributed import WorkerPlugin, get_worker
 import gpuexplorer
 from gpuexplorer.cluster.messages import Answer, Asked, Described, encode
 from gpuexplorer.cluster.worker import NAME, WorkerWorkload, measure
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.engine.errors import failed_of
@@ -23,6 +24,7 @@ from tests.support.problems import device
 __all__ = [
     "LAUNCH_S",
     "MACHINES",
+    "TIMES",
     "Machine",
     "WorkerEngine",
     "WorkerWorkload",
@@ -48,6 +50,8 @@ class Machine:
     done: int = 0
 
 
+TIMES: dict[str, Callable[[RunConfig], float]] = {}
+"""What a launch takes on a kind of card at the usual speed, where it is not ``LAUNCH_S``."""
 MACHINES: dict[Any, Machine] = {}
 """By the worker's name; tests set them, in whose process the workers are."""
 
@@ -65,11 +69,17 @@ class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
         if machine.breaks_after is not None and machine.done >= machine.breaks_after:
             return Answer(tag=asked.tag, failed=failed_of(WorkFailed("it broke")), gone=True)
         time.sleep(machine.takes_s)  # the measurement
-        launch_s = LAUNCH_S * machine.slower(machine.done)
+        times, slower = TIMES.get(machine.card), machine.slower(machine.done)
+        launch_s = slower * (LAUNCH_S if times is None else times(asked.config))
         machine.done += 1
         record = MadeEngine(lambda config: launch_s).measure(asked.config, workload, asked.options)
-        record.prepared = msgspec.structs.replace(record.prepared, device=_card(worker.name))
-        return Answer(tag=asked.tag, result=record.result(), seconds=machine.takes_s)
+        whose = msgspec.structs.replace(
+            record.prepared.environment, machine=f"machine-{worker.name}", person="ada"
+        )
+        record.prepared = msgspec.structs.replace(
+            record.prepared, device=_card(worker.name), environment=whose
+        )
+        return Answer.of(asked, record, machine.takes_s)
 
 
 def _card(name: Any) -> Any:

@@ -14,7 +14,7 @@ UUID = "GPU-00112233-4455-6677-8899-aabbccddeeff"
 MIG = "MIG-11112233-4455-6677-8899-aabbccddeeff"
 OF_INSTANCES = {
     "nvmlDeviceGetDeviceHandleFromMigDeviceHandle", "nvmlDeviceGetGpuInstanceId",
-    "nvmlDeviceGetMemoryInfo",
+    "nvmlDeviceGetMemoryInfo", "nvmlDeviceGetComputeRunningProcesses",
 }  # fmt: skip
 """What a MIG instance's own handle may be asked."""
 _MEMBERS = {
@@ -58,6 +58,8 @@ class Nvml:
         """Which snapshot lies at an address."""
         self.link = (4, 16)
         """Generation and lanes."""
+        self.processes: dict[int, tuple[int | None, int]] = {}
+        """By number: the memory that a process holds, and how busy it keeps the GPU, in %."""
         self.fields: dict[int, tuple[int, int, int]] = {
             186: (pynvml.NVML_VALUE_TYPE_UNSIGNED_INT, 0, 412_500),
             185: (pynvml.NVML_VALUE_TYPE_UNSIGNED_INT, 0, 400_000),
@@ -138,6 +140,21 @@ class Nvml:
 
     def _nvmlDeviceGetFieldValues(self, handle: str, numbers: list[int]) -> Any:
         return [field(*self.fields[number]) for number in numbers]
+
+    def _nvmlDeviceGetComputeRunningProcesses(self, handle: str) -> Any:
+        return [
+            pynvml.nvmlFriendlyObject({"pid": pid, "usedGpuMemory": memory_B})
+            for pid, (memory_B, _) in self.processes.items()
+        ]
+
+    def _nvmlDeviceGetProcessUtilization(self, handle: str, since: int) -> Any:
+        busy = {pid: percent for pid, (_, percent) in self.processes.items() if percent}
+        if not busy:
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_FOUND)
+        made = (pynvml.c_nvmlProcessUtilizationSample_t * len(busy))()
+        for sample, (pid, percent) in zip(made, busy.items(), strict=True):
+            sample.pid, sample.timeStamp, sample.smUtil = pid, since + 1, percent
+        return made[0 : len(busy)]
 
     def _nvmlDeviceGetTotalEnergyConsumption(self, handle: str) -> int:
         return 8_000_000

@@ -11,87 +11,16 @@ from hypothesis import strategies as st
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.cuda_source import CudaSource
-from gpuexplorer.workloads.kernel_file import Answers, kernel_manifest
+from gpuexplorer.workloads.kernel_file import (
+    MOST_VARIANTS,
+    Answers,
+    KernelFile,
+    kernel_manifest,
+)
 from gpuexplorer.workloads.kernel_text import HostText, KernelText, read_kernel
 from gpuexplorer.workloads.loader import kernel_workload, load, own_workload
-
-TEXTBOOK = """\
-#include <stdio.h>
-#include <cuda_runtime.h>
-#define TILE 16
-
-__global__ void matrixMul(const float* A, const float* B, float* C, int N) {
-    int row = blockIdx.y * blockDim.y + threadIdx.y;
-    int col = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row < N && col < N) {
-        float sum = 0.0f;
-        for (int k = 0; k < N; k++) sum += A[row * N + k] * B[k * N + col];
-        C[row * N + col] = sum;
-    }
-}
-
-__global__ void tiled(const float* A, const float* B, float* C, int N) {
-    __shared__ float As[TILE][TILE];
-    __shared__ float Bs[TILE][TILE];
-    int tx = threadIdx.x, ty = threadIdx.y;
-    int row = blockIdx.y * TILE + ty, col = blockIdx.x * TILE + tx;
-    float sum = 0;
-    for (int t = 0; t < (N + TILE - 1) / TILE; t++) {
-        As[ty][tx] = row < N && t * TILE + tx < N ? A[row * N + t * TILE + tx] : 0;
-        Bs[ty][tx] = col < N && t * TILE + ty < N ? B[(t * TILE + ty) * N + col] : 0;
-        __syncthreads();
-        for (int k = 0; k < TILE; k++) sum += As[ty][k] * Bs[k][tx];
-        __syncthreads();
-    }
-    if (row < N && col < N) C[row * N + col] = sum;
-}
-
-int main() {
-    const int N = 192;
-    size_t size = N * N * sizeof(float);
-    float *h_A = (float*)malloc(size), *d_A, *d_B, *d_C;
-    cudaMalloc(&d_A, size); cudaMalloc(&d_B, size); cudaMalloc(&d_C, size);
-    dim3 threadsPerBlock(32, 8);
-    dim3 numBlocks((N + 31) / 32, (N + 7) / 8);
-    matrixMul<<<numBlocks, threadsPerBlock>>>(d_A, d_B, d_C, N);
-    cudaDeviceSynchronize();
-    printf("%f\\n", h_A[0]);
-    return 0;
-}
-"""
-FORMS = """\
-__global__ void transpose(const float *in, float *out, int width, int height) {
-  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-  if (x >= width || y >= height) return;
-  out[x * height + y] = in[y * width + x];
-}
-__global__ void histogram(const unsigned int* data, unsigned int* bins, int n, int nbins) {
-  int stride = blockDim.x * gridDim.x;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride)
-    atomicAdd(&bins[data[i] % nbins], 1u);
-}
-__global__ void gemm(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
-                     float *C) {
-  const uint x = blockIdx.x * blockDim.x + threadIdx.x;
-  const uint y = blockIdx.y * blockDim.y + threadIdx.y;
-  if (x < M && y < N) {
-    float tmp = 0.0;
-    for (int i = 0; i < K; ++i) tmp += A[x * K + i] * B[i * N + y];
-    C[x * N + y] = alpha * tmp + beta * C[x * N + y];
-  }
-}
-__global__ void stencil(const double* a, double* b, int nx, int ny, int nz) {
-  int i = blockIdx.x*blockDim.x + threadIdx.x; int j = blockIdx.y*blockDim.y + threadIdx.y;
-  int k = blockIdx.z*blockDim.z + threadIdx.z;
-  if (i > 0 && i < nx - 1 && j > 0 && j < ny - 1 && k > 0 && k < nz - 1)
-    b[(k * ny + j) * nx + i] = a[(k * ny + j) * nx + i - 1] + a[(k * ny + j) * nx + i + 1];
-}
-__global__ void flat(const float* a, float* b, size_t rows, size_t cols) {
-  size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-  if (rows * cols > at) b[at] = a[at];
-}
-"""
-
+from gpuexplorer.workloads.manifest import ReferenceSpec
+from tests.support.own_kernels import FORMS, TEMPLATES, TEXTBOOK, WITH_CPU
 
 ALPHABET = "__global void*float()[]{}<>,;= +-%/#define\n\r\t\"'aNn0123&|!?:."
 
@@ -106,7 +35,7 @@ def read(text: str, name: str) -> KernelText:
     [
         ("transpose", ("width", "height"), (), ("in", "out"),
          (("height", "width"), ("width", "height")), {"x": "width", "y": "height"}),
-        ("histogram", ("n", "nbins"), (), ("in", "inout"), (("n",), ("nbins",)), {"x": "n"}),
+        ("histogram", ("n", "nbins"), (), ("in", "out"), (("n",), ("nbins",)), {"x": "n"}),
         ("gemm", ("M", "N", "K"), ("alpha", "beta"), ("in", "in", "inout"),
          (("M", "K"), ("K", "N"), ("M", "N")), {"x": "M", "y": "N"}),
         ("stencil", ("nx", "ny", "nz"), (), ("in", "out"), (("nz", "ny", "nx"),) * 2,
@@ -173,14 +102,31 @@ def test_answers_win_over_the_text_and_what_accumulates_is_set_back(tmp_path: Pa
     assert variants["gemm"]["launch"][0]["block"] == [8, 8]
 
 
+def test_a_kernel_without_a_size_has_the_shape_that_is_answered(tmp_path: Path) -> None:
+    text = "__global__ void f(std::size_t stride, int *a) { a[threadIdx.x * stride]++; }"
+    answers = Answers(unchecked=True, shapes={"a": ("256",)}, sizes={"stride": 1})
+    found = made(text, tmp_path, answers)
+    assert found["arrays"] == {
+        "a": {"shape": [256], "role": "inout", "type": "int", "fill": "integers"}
+    }
+    alone = text.replace("std::size_t stride, ", "").replace(" * stride", "")
+    found = made(alone, tmp_path, Answers(unchecked=True, shapes={"a": ("256",)}))
+    assert found["sizes"] == {"one": {"min": 1, "max": 1, "default": 1}}
+
+
 @pytest.mark.parametrize(
     ("text", "answers", "words"),
     [
         ("int main() { return 0; }", Answers(unchecked=True), "no __global__ function here"),
         ("", Answers(unchecked=True), "no __global__ function here"),
-        ("template <int N> __global__ void f(float* a) { a[0] = N; }", Answers(unchecked=True),
-         "only template kernels here"),
+        ("template <int... N> __global__ void f(float* a) { a[0] = 1; }", Answers(unchecked=True),
+         "mine.cu:1: the template parameter 'int... N' of 'f' is not understood"),
+        (TEMPLATES, Answers(unchecked=True, kernel="blockSum<float, 64, 3>"),
+         "mine.cu:5: 'blockSum' is a template of T, BLOCK"),
         (TEXTBOOK, Answers(unchecked=True, kernel="matmul"), "no kernel 'matmul'"),
+        (WITH_CPU, Answers(reference={"": "allocate"}),
+         "mine.cu: 'allocate' cannot stand in for the kernel 'matrixMul'"),
+        (WITH_CPU, Answers(reference={"": "sum"}), "'sum' cannot stand in for the kernel"),
         (TEXTBOOK, Answers(reference={"D": "A @ B"}), "has no output 'D'"),
         (TEXTBOOK, Answers(reference={"": "A @ D"}), "uses 'D'"),
         (TEXTBOOK, Answers(unchecked=True, scalars={"alpha": 1.0}), "has no number 'alpha'"),
@@ -192,7 +138,7 @@ def test_answers_win_over_the_text_and_what_accumulates_is_set_back(tmp_path: Pa
         ("struct S { int a; };\n__global__ void f(float* a, int n, S s)\n"
          "{ int i = threadIdx.x; if (i < n) a[i] = s.a; }", Answers(unchecked=True),
          "mine.cu:2: a 'S' by value cannot be handed over"),
-        ("__global__ void f(float* a, int n) { int i = threadIdx.x; if (i < n) *(a + i) = 1; }",
+        ("__global__ void f(float* a, int n) { int i = threadIdx.x; if (i < n) set(a, i); }",
          Answers(unchecked=True), "whether 'a' is read or written cannot be told"),
     ],
 )  # fmt: skip
@@ -203,6 +149,76 @@ def test_what_cannot_be_known_is_asked_in_one_sentence(
         made(text, tmp_path, answers)
     assert words in str(caught.value)
     assert caught.value.remedy or "D" in words
+
+
+def test_a_template_has_the_instances_that_are_launched(tmp_path: Path) -> None:
+    found = made(TEMPLATES, tmp_path, Answers(reference={"": "sum(in)"}))
+    assert found["default_variant"] == "blockSum_float_128"
+    variants = found["variants"]
+    assert isinstance(variants, dict)
+    assert list(variants) == ["blockSum_float_128", "blockSum_float_64"]
+    second = variants["blockSum_float_64"]
+    assert second["title"] == second["launch"][0]["entry"] == "blockSum<float, 64>"
+    assert [c["rule"] for c in second["constraints"]] == ["block_x == 64"]
+    assert second["reset"] == ["out"]
+    assert found["arrays"] == {
+        "in": {"shape": ["n"], "role": "in"},
+        "out": {"shape": [1], "role": "out"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("named", "entry"),
+    [
+        ("blockSum", "blockSum<float, 128>"),
+        ("blockSum<double>", "blockSum<double, 256>"),
+        ("blockSum_float_64", "blockSum<float, 64>"),
+        ("blockSum<float, 32>", "blockSum<float, 32>"),
+    ],
+)
+def test_an_instance_is_named_as_in_the_source_or_as_its_variant(named: str, entry: str) -> None:
+    assert KernelFile(TEMPLATES, Path("mine.cu"), Answers(kernel=named)).name == entry
+
+
+@pytest.mark.parametrize(
+    ("launch", "entry"),
+    [
+        ("k<<<1, 1>>>(x, n);", "k<double, 16>"),  # deduced from the pointer's declaration
+        ("k<T, S><<<1, 1>>>(y, n);", "k<float, 16>"),  # in a function that is a template itself
+        ("k<half, SIDE><<<1, 1>>>(y, n);", "k<half, 8>"),
+    ],
+)
+def test_what_a_launch_leaves_open_is_deduced_or_guessed(launch: str, entry: str) -> None:
+    text = (
+        "#define SIDE 8\ntemplate <class T, int S>\n__global__ void k(T* a, int n)\n"
+        "{ int i = threadIdx.x; if (i < n) a[i] = S; }\n"
+        f"void f(double *x, void *y, int n) {{ {launch} }}\n"
+    )
+    assert KernelFile(text, Path("mine.cu"), Answers(unchecked=True)).name == entry
+
+
+@pytest.mark.parametrize("said", [{"": "matrixMulCPU"}, {"C": " matrixMulCPU"}])
+def test_a_function_of_the_host_may_be_the_reference(said: dict[str, str], tmp_path: Path) -> None:
+    file = KernelFile(WITH_CPU, tmp_path / "mine.cu", Answers(reference=said))
+    assert file.host_functions == {"matrixMulCPU": ["A", "B", "C", "n"]}
+    found = made(WITH_CPU, tmp_path, Answers(reference=said))
+    assert found["reference"] == {"variant": "matrixMulCPU"}
+    variants = found["variants"]
+    assert isinstance(variants, dict)
+    assert list(variants) == ["matrixMul", "forgetful", "matrixMulCPU"]
+    (launch,) = variants["matrixMulCPU"]["launch"]
+    assert (launch["block"], launch["grid"]) == (["1"], ["1"])
+    assert launch["args"] == ["A", "B", "C", "n"]
+
+
+def test_another_kernel_may_be_the_reference_and_is_not_verified_itself(tmp_path: Path) -> None:
+    path = tmp_path / "mine.cu"
+    path.write_text(WITH_CPU, encoding="utf-8")
+    answers = Answers(reference={"": "matrixMul"}, kernel="forgetful")
+    workload = kernel_workload(path, kernel_manifest(WITH_CPU, path, "mine", answers))
+    assert workload.manifest.first_variant == "forgetful"
+    assert workload.reference_of("forgetful") == ReferenceSpec(variant="matrixMul")
+    assert workload.reference_of("matrixMul") == ReferenceSpec(unchecked=True)
 
 
 @given(st.text(alphabet=ALPHABET, max_size=400))
@@ -217,11 +233,15 @@ def test_no_text_is_too_odd_to_be_read(text: str) -> None:
         tomllib.loads(manifest)
 
 
-def test_many_kernels_are_read_in_one_pass() -> None:
-    one = "__global__ void f{i}(float* a, int n) {{ int t = threadIdx.x; if (t < n) a[t] = 1; }}\n"
-    text = "".join(one.format(i=i) for i in range(2000))
-    found = kernel_manifest(text, Path("mine.cu"), "mine", Answers(unchecked=True))
-    assert len(tomllib.loads(found)["variants"]) == 2000
+def test_of_thousands_of_kernels_the_chosen_one_is_offered_among_the_first(tmp_path: Path) -> None:
+    many = "".join(
+        f"__global__ void k{i}(float* a, int n) {{ int i = threadIdx.x; if (i < n) a[i] = {i}; }}\n"
+        for i in range(3000)
+    )
+    found = made(many, tmp_path, Answers(unchecked=True, kernel="k2999"))
+    variants = found["variants"]
+    assert isinstance(variants, dict) and len(variants) == MOST_VARIANTS
+    assert found["default_variant"] == "k2999" and {"k0", "k98", "k2999"} <= variants.keys()
 
 
 def test_a_file_with_its_manifest_is_a_root_of_workloads(tmp_path: Path) -> None:

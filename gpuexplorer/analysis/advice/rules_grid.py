@@ -112,8 +112,16 @@ def edge_tiles(situation: Situation) -> Advice | None:
         rule="edge-tiles",
         kind="speed",
         title=f"{percent(1 - used)} of the threads have no element to work on",
-        evidence=f"along {axis}, {tiles} tiles of {worst.extent} cover {covered} of "
-        f"{worst.symbol} = {worst.size}",
+        evidence=plural(
+            tiles,
+            "along {axis}, {number} tile of {extent} covers {covered} of {symbol} = {size}",
+            "along {axis}, {number} tiles of {extent} cover {covered} of {symbol} = {size}",
+            axis=axis,
+            extent=worst.extent,
+            covered=covered,
+            symbol=worst.symbol,
+            size=worst.size,
+        ),
         saves=saves,
         section="Tiles that do not divide the size",
         change=search.best_block(situation, search.covering_fit(situation)),

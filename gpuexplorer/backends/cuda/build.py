@@ -10,6 +10,7 @@ from gpuexplorer.compile.arguments import bind_arguments, unknown_types
 from gpuexplorer.compile.nvrtc import compile_kernels, signatures, target_for
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.cuda_source import Signature
+from gpuexplorer.workloads.instances import split_entry
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
 
 
@@ -17,15 +18,15 @@ def builder(arch: str) -> Build:
     """Return what compiles one step for a GPU of ``arch``, such as ``sm_90a``."""
 
     def build(plan: Plan, step: KernelLaunch) -> BuiltStep:
-        known = signatures(step.source, plan.files)
+        entries = sorted({s.entry for s in plan.steps if s.source == step.source})
+        known = signatures(step.source, plan.files, entries)
 
         def signature(entry: str) -> Signature:
-            name = entry.partition("<")[0].rpartition("::")[2].strip()
+            name, _ = split_entry(entry)
             if name not in known:
                 raise InputError(f"{step.source} has no kernel '{entry}'")
             return known[name]
 
-        entries = sorted({s.entry for s in plan.steps if s.source == step.source})
         compiled = compile_kernels(
             step.source,
             plan.files,

@@ -143,6 +143,13 @@ class OpenCLBackend(Backend):
         is_nvidia = "NVIDIA" in probed.platform
         return nvml.known_as(f"GPU-{probed.uuid}") if is_nvidia else probed.uuid
 
+    def prepare(self, device: DeviceInfo) -> None:
+        """Load the driver, and its compiler where nothing was compiled so far; open the device."""
+        import gpuexplorer.backends.opencl.runner  # noqa: F401
+        from gpuexplorer.backends.opencl.program import load_compiler
+
+        load_compiler(self._session(device))
+
     def runner(self, plan: Plan, device: DeviceInfo) -> Runner:
         """Return a runner for one configuration."""
         from gpuexplorer.backends.opencl.runner import OpenCLRunner

@@ -129,7 +129,7 @@ class FencedMemory:
         """Return the first access outside since ``close``, as far as it was noted or shows."""
         if self._first is not None:
             return self._first
-        before, behind = (np.flatnonzero(gap != PATTERN) for gap in self._gaps)
+        before, behind = (np.flatnonzero(gap != PATTERN) if len(gap) else gap for gap in self._gaps)
         if len(before):
             return Stray("wrote", "before", self.start - 1 - self._pages - int(before[-1]))
         if len(behind):

@@ -8,7 +8,6 @@ from gpuexplorer.backends.opencl.device import OpenDevice
 from gpuexplorer.backends.opencl.program import BuiltProgram
 from gpuexplorer.compile.arguments import declared_dtype, unknown_types
 from gpuexplorer.compile.parameters import CompiledParameter, Kind
-from gpuexplorer.compile.rewriter import PortableKernel
 from gpuexplorer.compile.type_probes import kinds_stored
 
 _POINTER_B = 8
@@ -23,19 +22,19 @@ _KINDS: dict[str, Kind] = {"i": "signed", "u": "unsigned", "f": "float"}
 
 
 def compiled_parameters(
-    device: OpenDevice, built: BuiltProgram, kernel: PortableKernel, precision: str
+    device: OpenDevice, built: BuiltProgram, precision: str
 ) -> list[CompiledParameter]:
     """Return a kernel's parameters; those whose type the text does not tell are asked for.
 
     The probe runs once a program. Plain OpenCL C has none: there the text has to tell.
     """
-    signature = kernel.signature
+    kernel, signature = built.kernel, built.kernel.signature
     unknown = unknown_types(signature, precision)
     told: dict[str, CompiledParameter] = {}
     if unknown and kernel.probe is not None:
-        if kernel.probe not in built.probed:
-            built.probed[kernel.probe] = _run(device, built, kernel.probe, 2 * len(unknown))
-        stored = kinds_stored(built.probed[kernel.probe])
+        if not built.probed:
+            built.probed.extend(_run(device, built, kernel.probe, 2 * len(unknown)))
+        stored = kinds_stored(built.probed)
         told = {
             p.name: CompiledParameter(size_B=size_B, kind=kind)
             for p, (kind, size_B) in zip(unknown, stored, strict=True)

@@ -9,18 +9,26 @@ from typing import Any
 
 from gpuexplorer.backends.opencl.build_log import clean_log, first_error
 from gpuexplorer.backends.opencl.session import OpenclSession
+from gpuexplorer.compile.access_sites import Sites
 from gpuexplorer.compile.cache import DiskCache, key
 from gpuexplorer.compile.origin import Origin
 from gpuexplorer.compile.prelude import Language, opencl_prelude
+from gpuexplorer.compile.prelude_recording import RECORDING
+from gpuexplorer.compile.printing import Printed
 from gpuexplorer.compile.rewriter import PortableKernel, Rewritten, rewrite
 from gpuexplorer.compile.thread_numbers import MOST_THREADS
-from gpuexplorer.core.errors import InputError, WorkFailed
-from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.workloads.plan import KernelLaunch, Plan
 
 MAX_PROGRAMS = 128
 SIGNED_BELOW_B = 1 << 31
 """Arrays smaller than this have no element that a signed subscript of 32 bits does not reach."""
 _DISK = "opencl"
+_NOTHING = "__kernel void gpuexplorer_nothing() {}"
+
+ProgramName = tuple[str, str, str, str, tuple[tuple[str, int], ...], bool, bool]
+"""The sources by their hash, which of them, which kernel, precision, macros, whether indices have
+signs, and whether it takes notes."""
 
 
 @dataclass
@@ -37,32 +45,31 @@ class MadeKernel:
 
 @dataclass(frozen=True)
 class BuiltProgram:
-    """One program on one device, and what is known of its kernels."""
+    """One kernel's program on one device, and what is known of it."""
 
     program: Any
-    kernels: dict[str, PortableKernel]
-    made: dict[tuple[str, int], MadeKernel] = field(default_factory=dict)
-    """By entry and, where a plan launches one more than once, its number."""
-    probed: dict[str, list[int]] = field(default_factory=dict)
-    """What each probe of parameters' types has stored, by its name."""
-
-    def kernel(self, entry: str, source: str) -> PortableKernel:
-        """Return the kernel of that name; InputError listing those there are."""
-        if entry not in self.kernels:
-            there = ", ".join(self.kernels) or "no kernel"
-            raise InputError(f"{source} has no kernel '{entry}'", remedy=f"it has {there}")
-        return self.kernels[entry]
+    kernel: PortableKernel
+    made: dict[int, MadeKernel] = field(default_factory=dict)
+    """By the kernel's number where a plan launches it more than once."""
+    sites: Sites | None = None
+    """What its notes of accesses stand for, where it takes some."""
+    probed: list[int] = field(default_factory=list)
+    """What the probe of the parameters' types has stored."""
+    printed: Printed | None = None
+    """The formats of what it prints, where it prints."""
 
 
-def build_program(session: OpenclSession, plan: Plan, source: str) -> BuiltProgram:
-    """Build one source of a plan, or find it built.
+def build_program(
+    session: OpenclSession, plan: Plan, step: KernelLaunch, *, recorded: bool = False
+) -> BuiltProgram:
+    """Build what one step of a plan launches, or find it built; with ``recorded`` it takes notes.
 
     Raises WorkFailed with the compiler's message, which names the user's file and line, in
-    ``detail``.
+    ``detail``; InputError for an entry that the source does not have.
     """
-    name = _name_of(plan, source)
+    name = _name_of(plan, step, recorded)
     if name not in session.programs:
-        built = _build(session, plan, source, _is_small(plan))
+        built = _build(session, plan, step, _is_small(plan) and not recorded, recorded)
         while len(session.programs) >= MAX_PROGRAMS:
             session.programs.pop(next(iter(session.programs)))
         session.programs[name] = built
@@ -70,15 +77,24 @@ def build_program(session: OpenclSession, plan: Plan, source: str) -> BuiltProgr
     return found
 
 
-def is_built(session: OpenclSession, plan: Plan, source: str) -> bool:
-    """Return whether ``build_program`` would find one source of a plan built by this process."""
-    return _name_of(plan, source) in session.programs
+def is_built(session: OpenclSession, plan: Plan, step: KernelLaunch) -> bool:
+    """Return whether ``build_program`` would find a step's program built by this process."""
+    return _name_of(plan, step) in session.programs
 
 
-def _name_of(plan: Plan, source: str) -> str:
-    defines = repr(sorted(plan.defines.items()))
-    parts = (plan.source_sha256, source, plan.config.precision, defines, repr(_is_small(plan)))
-    return key(*parts)
+def load_compiler(session: OpenclSession) -> None:
+    """Have the driver load its compiler, unless programs may be found on the disk.
+
+    That takes several times as long as to compile a kernel.
+    """
+    if DiskCache(_DISK).size_B() == 0:
+        _built(session, _NOTHING)
+
+
+def _name_of(plan: Plan, step: KernelLaunch, recorded: bool = False) -> ProgramName:
+    sources = (plan.source_sha256, step.source, step.entry)
+    defines = tuple(sorted(plan.defines.items()))
+    return (*sources, plan.config.precision, defines, _is_small(plan), recorded)
 
 
 def _is_small(plan: Plan) -> bool:
@@ -87,11 +103,15 @@ def _is_small(plan: Plan) -> bool:
     return max(a.nbytes for a in plan.arrays) < SIGNED_BELOW_B and widest < MOST_THREADS
 
 
-def _build(session: OpenclSession, plan: Plan, source: str, signed: bool) -> BuiltProgram:
+def _build(
+    session: OpenclSession, plan: Plan, step: KernelLaunch, signed: bool, recorded: bool
+) -> BuiltProgram:
     probed = session.probed
     language: Language = "clc++" if probed.language == "clc++" else "c"
-    rewritten = _rewritten(source, tuple(plan.files.items()), language, signed)
-    text = opencl_prelude(
+    files = tuple(plan.files.items())
+    rewritten = _rewritten(step.source, step.entry, files, language, signed, recorded)
+    text = RECORDING if recorded else ""
+    text += opencl_prelude(
         plan.config.precision,
         plan.defines,
         language,
@@ -100,24 +120,30 @@ def _build(session: OpenclSession, plan: Plan, source: str, signed: bool) -> Bui
         fp64="fp64" in session.info.features,
     )
     text += rewritten.source + "\n" + rewritten.probes
-    options = f"-cl-std={probed.standard}"
+    options = _options(session)
     cache = DiskCache(_DISK)
     entry = key(text, options, probed.platform, probed.name, probed.driver)
     program = _from_binary(session, cache, entry, options)
     if program is None:
-        program = _compile(session, text, options, source, rewritten.origin)
+        program = _compile(session, text, step.source, rewritten.origin)
         binaries = program.get_info(session.cl.program_info.BINARIES)
         if binaries and binaries[0]:
             cache.put(entry, binaries[0])
-    return BuiltProgram(program, rewritten.kernels)
+    (kernel,) = rewritten.kernels.values()
+    return BuiltProgram(program, kernel, sites=rewritten.sites, printed=rewritten.printed)
 
 
 @lru_cache(maxsize=16)
 def _rewritten(
-    source: str, files: tuple[tuple[str, str], ...], language: Language, signed: bool
+    source: str,
+    entry: str,
+    files: tuple[tuple[str, str], ...],
+    language: Language,
+    signed: bool,
+    recorded: bool,
 ) -> Rewritten:
     """Rewrite a source once for all of its macros, which follow in another text."""
-    return rewrite(source, dict(files), language, signed=signed)
+    return rewrite(source, dict(files), language, entry=entry, signed=signed, recorded=recorded)
 
 
 def _from_binary(session: OpenclSession, cache: DiskCache, entry: str, options: str) -> Any:
@@ -135,12 +161,21 @@ def _from_binary(session: OpenclSession, cache: DiskCache, entry: str, options: 
         return None
 
 
-def _compile(session: OpenclSession, text: str, options: str, source: str, origin: Origin) -> Any:
+def _options(session: OpenclSession) -> str:
+    return f"-cl-std={session.probed.standard}"
+
+
+def _built(session: OpenclSession, text: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the compiler's remarks on a good build
+        program = session.cl.Program(session.context, text)
+        return program.build(_options(session), cache_dir=False)
+
+
+def _compile(session: OpenclSession, text: str, source: str, origin: Origin) -> Any:
     cl = session.cl
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the compiler's remarks on a good build
-            return cl.Program(session.context, text).build(options, cache_dir=False)
+        return _built(session, text)
     except (cl.Error, RuntimeError) as error:
         log = clean_log(str(error), origin)
         first = first_error(log)

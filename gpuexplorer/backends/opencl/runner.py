@@ -12,10 +12,12 @@ import numpy as np
 from gpuexplorer.backends.base import Batch, HostArray, Runner
 from gpuexplorer.backends.opencl.arrays import DeviceArrays
 from gpuexplorer.backends.opencl.parameters import compiled_parameters
+from gpuexplorer.backends.opencl.printed import take_printed
 from gpuexplorer.backends.opencl.program import BuiltProgram, MadeKernel, build_program, is_built
 from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.compile.arguments import bind_arguments
 from gpuexplorer.compile.rewriter import PortableKernel
+from gpuexplorer.core.accesses import AccessLook, Trace
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed
 from gpuexplorer.core.knobs import block_words
@@ -38,6 +40,7 @@ class _Launch:
     step: KernelLaunch
     portable: PortableKernel
     made: MadeKernel
+    built: BuiltProgram
     arguments: list[str | np.generic]
 
     @property
@@ -65,13 +68,14 @@ class OpenCLRunner(Runner):
         self._mark = object()
         """Stands for this runner in the kernels it set the arguments of."""
         self._arrays: DeviceArrays | None = None
+        self._printed: str | None = None
 
     # ---- build
 
     @property
     def is_built(self) -> bool:
         """Whether every program is there, built by this process."""
-        return all(is_built(self._session, self.plan, step.source) for step in self.plan.steps)
+        return all(is_built(self._session, self.plan, step) for step in self.plan.steps)
 
     def build(self) -> None:
         """Compile or find each step's program and check what the device can launch."""
@@ -82,10 +86,10 @@ class OpenCLRunner(Runner):
             self._set_arguments()
 
     def _prepare(self, step: KernelLaunch) -> _Launch:
-        built = build_program(self._session, self.plan, step.source)
-        portable = built.kernel(step.entry, step.source)
+        built = build_program(self._session, self.plan, step)
+        portable = built.kernel
         precision = self.plan.config.precision
-        compiled = compiled_parameters(self._session, built, portable, precision)
+        compiled = compiled_parameters(self._session, built, precision)
         arguments = bind_arguments(step, self.plan, portable.signature, compiled)
         if portable.uses_warps:
             self._check_warps(step, portable)
@@ -95,7 +99,7 @@ class OpenCLRunner(Runner):
                 f"and the manifest gives it {step.shared_B} bytes",
                 remedy="correct 'shared_bytes' of that launch in the manifest",
             )
-        made = self._made(built, step.entry)
+        made = self._made(built)
         static_B, most = made.static_shared_B, made.most_threads
         limit = self.device.limits.max_shared_B
         if static_B + step.shared_B > limit:
@@ -109,24 +113,23 @@ class OpenCLRunner(Runner):
                 f"'{step.entry}' can run at most {most} threads in a block on {self.device.id}",
                 remedy="make the block smaller",
             )
-        return _Launch(step, portable, made, arguments)
+        return _Launch(step, portable, made, built, arguments)
 
-    def _made(self, built: BuiltProgram, entry: str) -> MadeKernel:
+    def _made(self, built: BuiltProgram) -> MadeKernel:
         """Return the kernel of a step, made once a program: its wrapper takes a millisecond.
 
         Runners share it and set their own arguments; one that a plan launches twice is two.
         """
-        ordinal = sum(launch.step.entry == entry for launch in self._launches)
-        key = (entry, ordinal)
-        if key not in built.made:
-            kernel = self._cl.Kernel(built.program, entry)
+        ordinal = sum(launch.portable is built.kernel for launch in self._launches)
+        if ordinal not in built.made:
+            kernel = self._cl.Kernel(built.program, built.kernel.signature.name)
             info, device = self._cl.kernel_work_group_info, self._session.device
-            built.made[key] = MadeKernel(
+            built.made[ordinal] = MadeKernel(
                 kernel,
                 int(kernel.get_work_group_info(info.LOCAL_MEM_SIZE, device)),
                 int(kernel.get_work_group_info(info.WORK_GROUP_SIZE, device)),
             )
-        return built.made[key]
+        return built.made[ordinal]
 
     def _check_warps(self, step: KernelLaunch, portable: PortableKernel) -> None:
         if "shuffle" not in self.device.features:
@@ -170,16 +173,20 @@ class OpenCLRunner(Runner):
         return self._session.flush.pass_.words
 
     def _set_arguments(self) -> None:
-        buffers = self._owned().buffers
         for launch in self._launches:
-            values = [buffers[a] if isinstance(a, str) else a for a in launch.arguments]
-            if launch.portable.dynamic_shared:
-                values.append(self._cl.LocalMemory(max(launch.step.shared_B, 1)))
-            if launch.portable.takes_grid:
-                values += [np.int32(size) for size in launch.step.grid]
-            for index, value in enumerate(values):
+            for index, value in enumerate(self._values(launch)):
                 launch.made.kernel.set_arg(index, value)
             launch.made.owner = self._mark
+
+    def _values(self, launch: _Launch) -> list[Any]:
+        """Return a launch's arguments as the driver takes them."""
+        buffers = self._owned().buffers
+        values = [buffers[a] if isinstance(a, str) else a for a in launch.arguments]
+        if launch.portable.dynamic_shared:
+            values.append(self._cl.LocalMemory(max(launch.step.shared_B, 1)))
+        if launch.portable.takes_grid:
+            values += [np.int32(size) for size in launch.step.grid]
+        return values
 
     def _claim(self) -> None:
         """Set the arguments again where another runner has used a kernel meanwhile."""
@@ -197,6 +204,7 @@ class OpenCLRunner(Runner):
 
     def poison(self) -> None:
         """Fill outputs and scratch with poison and notice from now on what strays outside."""
+        self._take_printed()
         self._owned().poison()
 
     def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
@@ -205,7 +213,18 @@ class OpenCLRunner(Runner):
 
     def check_guards(self) -> None:
         """Raise WrongResult naming the array outside of which a launch read or wrote."""
+        self._printed = self._take_printed()
         self._owned().check_guards()
+
+    def printed(self) -> str | None:
+        """Return what the kernels printed in the launch that was checked."""
+        return self._printed
+
+    def _take_printed(self) -> str | None:
+        """Return what was printed since this was asked last."""
+        programs = {id(l.built): l.built for l in self._launches}.values()
+        texts = [t for b in programs if b.printed and (t := take_printed(self._session, b))]
+        return "".join(texts) or None
 
     def free(self) -> None:
         """Release the arrays."""
@@ -305,6 +324,28 @@ class OpenCLRunner(Runner):
         )
         event.wait()
         return float(self._durations_s([event])[0])
+
+    def accesses(self, look: AccessLook) -> Trace:
+        """Have one block note what it asks for; the launches before its own run as they are."""
+        from gpuexplorer.backends.opencl.recording import RecordedLaunch
+
+        if not 0 <= look.launch < len(self._launches):
+            raise InputError(
+                f"there is no launch {look.launch} among the {len(self._launches)} of "
+                f"'{self.plan.config.variant}'",
+                remedy="count from 0",
+            )
+        arrays, enqueue = self._owned(), self._cl.enqueue_nd_range_kernel
+        self._claim()
+        if self.plan.reset:
+            arrays.reset(self.plan.reset)
+        if look.launch:
+            arrays.clear_indices()
+        for before in self._launches[: look.launch]:
+            enqueue(self._queue, before.made.kernel, before.global_size, before.step.block)
+        launch = self._launches[look.launch]
+        values = self._values(launch)
+        return RecordedLaunch(self._session, self.plan, launch.step, values).look(look)
 
     def resources(self) -> Resources:
         """Return the shared memory of the hungriest step; a CPU has no registers to count."""

@@ -108,7 +108,7 @@ class CacheFlush:
 class OpenclSession(OpenDevice):
     """An open device, and the programs built for it."""
 
-    programs: dict[str, Any] = field(default_factory=dict)
+    programs: dict[tuple[object, ...], Any] = field(default_factory=dict)
     flush: CacheFlush = field(init=False)
     """What empties the device's cache before a cold launch."""
     fences_arrays: bool = field(init=False)

@@ -222,7 +222,7 @@ COLUMNS: tuple[Column, ...] = (
         "result",
         "Whether the result agreed with float64, and whether the figure can be true",
         lambda row, _: outcome(row),
-        104,
+        124,
     ),
     Column("tags", "tags", "Tags (F2 changes them)", lambda row, _: ", ".join(row.tags), 84),
     Column(

@@ -93,11 +93,12 @@ def sweep_command(
     *,
     threads: int | None = None,
     engine: str | None = None,
+    cluster: str | None = None,
 ) -> str:
     """Return the ``gpuexplorer sweep`` command of a space, quoted for a shell.
 
     ``threads`` are the CPU threads of the engine, where they were chosen, and ``engine`` the
-    word for it, None for the built-in one.
+    word for it, None for the built-in one; a ``cluster`` has engines of its own.
     """
     base, axes = space.base, {axis.name: axis.values for axis in space.axes}
     values = {name: (value,) for name, value in values_of(base).items()} | axes
@@ -112,4 +113,6 @@ def sweep_command(
         words += ["--samples", str(measuring.samples)]
     if measuring.allow_long:
         words.append("--yes")
-    return shlex.join(words + surroundings(kernels, engine))
+    if cluster is not None:
+        words += ["--cluster", cluster]
+    return shlex.join(words + surroundings(kernels, None if cluster is not None else engine))

@@ -22,7 +22,8 @@ FILTERS = {"workload": "workloads", "device": "devices", "tag": "tags"}
 SEARCH_TIP = (
     "Words that all occur in what is shown of a run: workload, variant, size, block, precision,\n"
     "device, tunables, tags, note, kind (sweep, block map), date, time, result, median.\n"
-    "Such as: matmul n=512 16x16, or: yesterday verified, or: 22 Nov 10.0 ms (Ctrl+F).\n"
+    "Such as: matmul n=512 16x16, or: yesterday verified, or: 22 Nov 10.0 ms (Ctrl+F),\n"
+    "or who measured and where: machine:gpubox person:ada.\n"
     "Esc empties it."
 )
 

@@ -23,7 +23,7 @@ class ColumnLayout:
     """Shows, hides and orders the columns of a table, and keeps that over restarts."""
 
     def __init__(self, table: QTableView) -> None:
-        self._table, self._header = table, table.horizontalHeader()
+        self._table = table
         self._no_room: dict[int, int] = {}
         """Columns that were chosen and gave way, with their widths."""
         header = self._header
@@ -35,9 +35,14 @@ class ColumnLayout:
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(
-            lambda at: self.menu().popup(header.mapToGlobal(at))
+            lambda at: self.menu().popup(self._header.mapToGlobal(at))
         )
         self.reset()
+
+    @property
+    def _header(self) -> QHeaderView:
+        """The header, asked for each time: one that was kept became invalid after 20 minutes."""
+        return self._table.horizontalHeader()
 
     def _chosen(self, section: int) -> bool:
         return section in self._no_room or not self._header.isSectionHidden(section)

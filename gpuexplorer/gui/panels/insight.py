@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer import reproduce
 from gpuexplorer.analysis.disturbance import cores_of, disturbance
-from gpuexplorer.charts.words import checked_by, interval_words
+from gpuexplorer.charts.words import checked_against, interval_words
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import TelemetrySummary
@@ -275,8 +275,7 @@ class InsightPanel(QScrollArea):
                 else f"✗ WRONG RESULT, error {check.max_rel_error:.1e}"
             )
             self._say_check(
-                f"Checked against float64 {checked_by(check.method)}, "
-                f"tolerance {check.tolerance:.0e}"
+                f"Checked against {checked_against(check.method)}, tolerance {check.tolerance:.0e}"
             )
             self._role(self.verified, "good" if check.ok else "bad")
         step = quantity(prepared.resolution_s, "s", 2)
@@ -366,4 +365,4 @@ def _cause(run: Run) -> str:
         return ""
     device = run.prepared.device
     cores = cores_of(device.backend, device.compute_units)
-    return disturbance(state.other_cores, state.stolen, cores)
+    return disturbance(state.other_cores, state.stolen, cores, state.other_programs or ())

@@ -4,29 +4,39 @@ from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QHBoxLayout,
+    QSplitter,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
-from gpuexplorer.analysis.architectures import ARCHITECTURES, gpu_words
+from gpuexplorer.analysis.architectures import ARCHITECTURES, DEFAULT_ARCHITECTURE, gpu_words
 from gpuexplorer.analysis.static import KernelAnalysis
 from gpuexplorer.charts.caption import Caption, asked_for
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.gui.code.editing import Editing, file_of
+from gpuexplorer.gui.code.messages import line_messages
 from gpuexplorer.gui.panels.kernel_figures import FigureList
-from gpuexplorer.gui.panels.kernel_pages import MessagePage, SourceView
-from gpuexplorer.gui.panels.kernel_worker import KernelWorker, Question
+from gpuexplorer.gui.panels.kernel_listings import Listings
+from gpuexplorer.gui.panels.kernel_pages import MessagePage, entry_line
+from gpuexplorer.gui.panels.kernel_worker import Answer, KernelWorker, Question
 from gpuexplorer.gui.plots.base import muted_label, title_label
-from gpuexplorer.gui.plots.occupancy import LimiterLegend, OccupancyPlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.late import scrolled
 from gpuexplorer.gui.widgets.list_box import ListBox
+from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of, is_own
 from gpuexplorer.workloads.manifest import VariantSpec
 from gpuexplorer.workloads.workload import MODEL_FILE
 
-DEFAULT = "sm_90"
-"""Chosen until the user chooses, where no NVIDIA GPU is at hand."""
+ARCHITECTURE_TIP = "The GPU to compile for; it need not be in this machine"
 
 
 class KernelPanel(QWidget):
@@ -48,14 +58,22 @@ class KernelPanel(QWidget):
         """What the latest question is about."""
         self._built = False
         self._chosen: str | None = None
-        self.kernels: list[KernelAnalysis] = []
-        """Every launch of the variant, once it was analysed."""
+        self._refusal: ExplorerError | None = None
+        """Why the present source could not be analysed."""
+        self.answer = Answer([])
+        """What is known of every launch of the variant, once it was analysed."""
+        self.editing = Editing(self, session)
         self.worker = KernelWorker()
         self.worker.compiling.connect(self._say_compiling)
         self.worker.answered.connect(self._take)
         session.knobs_changed.connect(self.refresh)
         session.devices_changed.connect(self._devices_changed)
         session.state_changed.connect(self.refresh)
+
+    @property
+    def kernels(self) -> list[KernelAnalysis]:
+        """Every launch of the variant, once it was analysed."""
+        return self.answer.kernels
 
     # ---- construction
 
@@ -65,22 +83,28 @@ class KernelPanel(QWidget):
         split.setChildrenCollapsible(False)
         split.setHandleWidth(1)
         split.addWidget(self._result())
-        split.addWidget(self._source_part())
-        split.setStretchFactor(0, 1)
-        split.setStretchFactor(1, 1)
-        split.setSizes([330, 230])
+        below = QSplitter(Qt.Orientation.Horizontal)
+        below.setChildrenCollapsible(False)
+        below.setHandleWidth(1)
+        below.addWidget(self._source_part())
+        self.listings = Listings(self.source)
+        self.listings.asked.connect(self.refresh)
+        below.addWidget(self.listings)
+        below.setSizes([400, 600])
+        split.addWidget(below)
+        split.setStretchFactor(0, 2)
+        split.setStretchFactor(1, 3)
+        split.setSizes([260, 320])
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(self._head())
-        self.caption = CaptionLine("kernel", dims=(self._pages,), back=False)
+        self.caption = CaptionLine("kernel", dims=(self._pages, self.listings), back=False)
         column.addWidget(self.caption)
         column.addWidget(split, 1)
 
     def _head(self) -> QHBoxLayout:
-        self.architecture_box = ListBox(
-            "architectureBox", "The GPU to compile for; it need not be in this machine"
-        )
+        self.architecture_box = ListBox("architectureBox", "")
         self.architecture_box.setAccessibleName("Architecture")
         self._fill_architectures()
         self.architecture_box.activated.connect(
@@ -99,10 +123,28 @@ class KernelPanel(QWidget):
         for widget in (label, self.architecture_box, self.entry_box):
             head.addWidget(widget)
         head.addWidget(self.status, 1)
+        self.occupancy_button, self.instructions_button = QToolButton(), QToolButton()
+        pages = QButtonGroup(self)
+        for button, name, tip in (
+            (self.occupancy_button, "Occupancy", "What it takes, and occupancy by block size"),
+            (self.instructions_button, "Instructions", "What each line of the source becomes"),
+        ):
+            button.setObjectName(f"kernel{name}")
+            button.setText(name)
+            button.setToolTip(tip)
+            button.setProperty("role", "view")
+            button.setCheckable(True)
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            pages.addButton(button)
+            head.addWidget(button)
+        self.occupancy_button.setChecked(True)
+        self.instructions_button.toggled.connect(self._turn)
         return head
 
     def _result(self) -> QWidget:
         """Return the figures beside the curve, or a message in their place."""
+        from gpuexplorer.gui.plots.occupancy import LimiterLegend, OccupancyPlot
+
         self.figures = FigureList()
         self.plot = OccupancyPlot()
         self.plot.block_chosen.connect(self._session.experiment.set_block)
@@ -110,7 +152,9 @@ class KernelPanel(QWidget):
         curve = QVBoxLayout()
         curve.setContentsMargins(0, 4, 0, 0)
         curve.setSpacing(0)
-        curve.addWidget(title_label("Occupancy by threads per block"))
+        title = Words("Occupancy by threads per block")
+        title.setProperty("role", "title")
+        curve.addWidget(title)
         curve.addWidget(self.legend)
         curve.addWidget(self.plot, 1)
         known = QWidget()
@@ -122,20 +166,15 @@ class KernelPanel(QWidget):
         self._pages.addWidget(scrolled(known))
         self.message = MessagePage()
         self.message.retry.connect(self._retry)
-        self._pages.addWidget(self.message)
+        self._pages.addWidget(scrolled(self.message))
         return self._pages
 
     def _source_part(self) -> QWidget:
-        self.source_title = muted_label()
-        self.source_title.setContentsMargins(12, 4, 12, 4)
-        self.source = SourceView()
-        part = QWidget()
-        column = QVBoxLayout(part)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.source_title)
-        column.addWidget(self.source, 1)
-        return part
+        from gpuexplorer.gui.code.pane import CodePane
+
+        self.code = CodePane(self.editing)
+        self.source = self.code.view
+        return self.code
 
     # ---- the architecture
 
@@ -149,6 +188,9 @@ class KernelPanel(QWidget):
                 title = ARCHITECTURES[name].title if name in ARCHITECTURES else name
                 self.architecture_box.addItem(f"{title} · this GPU" if name == own else title, name)
             self.architecture_box.setCurrentIndex(names.index(self.architecture))
+        chosen = self.architecture_box.currentText()  # which a narrow window cuts
+        self.architecture_box.setToolTip(f"{chosen}\n{ARCHITECTURE_TIP}")
+        self.listings.offer(names, self.architecture)
 
     def _own_architecture(self) -> str | None:
         device = self._session.experiment.device
@@ -160,7 +202,7 @@ class KernelPanel(QWidget):
     @property
     def architecture(self) -> str:
         """The chosen one, such as ``sm_90``; before anything is chosen the present GPU's."""
-        return self._chosen or self._own_architecture() or DEFAULT
+        return self._chosen or self._own_architecture() or DEFAULT_ARCHITECTURE
 
     def choose_architecture(self, name: str) -> None:
         """Choose an architecture by name."""
@@ -210,9 +252,11 @@ class KernelPanel(QWidget):
         knobs, workload = experiment.knobs, experiment.workload
         asked = (
             workload.sha256, knobs.variant, knobs.size, knobs.precision, knobs.block,
-            knobs.tunables, self.architecture, self._session.options.python,
+            knobs.tunables, self.architecture, self._session.options.python, self._listed,
+            self.listings.beside,
         )  # fmt: skip
         if asked == self._asked:
+            self._show_source()
             return
         self._asked = asked
         self._ticket += 1
@@ -220,7 +264,7 @@ class KernelPanel(QWidget):
         self.caption.follow(self._asked_for)
         self._fill_entries()
         if experiment.variant.call is not None:
-            self.kernels = []
+            self.answer = Answer([])
             self.caption.show_caption(None)
             self._show_message(_no_kernel(experiment.variant))
             return
@@ -231,8 +275,27 @@ class KernelPanel(QWidget):
                 request=knobs.request(),
                 arch=self.architecture,
                 python=self._session.options.python,
+                listed=self._listed,
+                beside=self.listings.beside if self._listed else None,
             )
         )
+
+    @property
+    def _listed(self) -> bool:
+        """Whether instructions are to be shown."""
+        return self.instructions_button.isChecked()
+
+    def _turn(self) -> None:
+        """Show occupancy or instructions."""
+        self._arrange()
+        self.refresh()
+
+    def _arrange(self) -> None:
+        """Give the room to the listing once it is known, else to the figures or to a message."""
+        known = isinstance(self.answer.listings, list) and bool(self.answer.listings)
+        listed = self._listed and known and self._pages.currentIndex() == 0
+        self._pages.setVisible(not listed)
+        self.listings.setVisible(listed)
 
     def _retry(self) -> None:
         self.worker.forget_failures()
@@ -260,22 +323,26 @@ class KernelPanel(QWidget):
     def _show_source(self) -> None:
         experiment = self._session.experiment
         at = self.entry_box.currentIndex()
+        source = experiment.workload.source
         if is_own(experiment.variant.model):
-            source = experiment.workload.source
-            self.source_title.setText(source.origin)
-            self.source.show_source(source.files[MODEL_FILE], "")
-            return
-        if not 0 <= at < len(experiment.variant.launch):
-            self.source_title.setText(
-                "no source: a model of a framework"
-                if experiment.variant.model
-                else "no source: a library call"
-            )
-            self.source.show_source("", "")
-            return
-        step = experiment.variant.launch[at]
-        self.source_title.setText(f"{step.source} · {step.entry}")
-        self.source.show_source(experiment.workload.source.files[step.source], step.entry)
+            self.code.show_source(source.origin, source.files[MODEL_FILE])
+        elif not 0 <= at < len(experiment.variant.launch):
+            model = "no source: a model of a framework"
+            library = "no source: a library call"
+            self.code.show_source(model if experiment.variant.model else library, "")
+        else:
+            step = experiment.variant.launch[at]
+            text, path = source.files[step.source], file_of(experiment.workload, step.source)
+            title = f"{step.source} · {step.entry}"
+            self.code.show_source(title, text, entry_line(text, step.entry), path)
+            self.code.show_workload(experiment.workload if path is not None else None)
+            self._show_messages(step.source)
+
+    def _show_messages(self, source: str) -> None:
+        """Mark what the compilers of this view and of the present run say of a source's lines."""
+        errors = [self._refusal, self._session.failure]
+        said = [m for error in errors if error is not None for m in line_messages(error.detail)]
+        self.code.show_messages([m for m in dict.fromkeys(said) if m.file == source])
 
     def _say_compiling(self, ticket: int) -> None:
         if ticket != self._ticket:
@@ -290,10 +357,12 @@ class KernelPanel(QWidget):
     def _take(self, ticket: int, answer: object) -> None:
         if ticket != self._ticket:
             return
-        self.kernels = answer if isinstance(answer, list) else []
+        self.answer = answer if isinstance(answer, Answer) else Answer([])
         self.caption.show_caption(Caption([self._asked_for]) if self.kernels else None)
-        if isinstance(answer, ExplorerError):
-            self._show_message(answer)
+        self._refusal = answer if isinstance(answer, ExplorerError) else None
+        if self._refusal is not None:
+            self._show_message(self._refusal)
+            self._show_source()
         else:
             self._show_kernel()
 
@@ -301,6 +370,7 @@ class KernelPanel(QWidget):
         """Show why there are no figures, in their place."""
         self.message.say(error)
         self._pages.setCurrentIndex(1)
+        self._arrange()
         self.status.setText("")
 
     def _show_kernel(self) -> None:
@@ -315,7 +385,15 @@ class KernelPanel(QWidget):
         self.figures.show_kernel(kernel)
         self.legend.show_limiters(list(dict.fromkeys(p.limiter for p in kernel.curve)))
         self.plot.show_kernel(kernel)
+        if self._listed and isinstance(self.answer.listings, ExplorerError):
+            self._show_message(self.answer.listings)
+            return
         self._pages.setCurrentIndex(0)
+        if self._listed and isinstance(self.answer.listings, list) and self.answer.listings:
+            beside = self.answer.beside[at] if self.answer.beside else None
+            files = self._session.experiment.workload.source.files
+            self.listings.show_kernels(self.answer.listings[at], beside, files)
+        self._arrange()
         gpus = gpu_words(kernel.arch)
         on = f"{kernel.arch} ({gpus})" if gpus else kernel.arch
         self.status.setText(f"Compiled for {on}, {kernel.precision}; nothing was run.")

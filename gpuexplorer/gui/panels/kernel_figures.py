@@ -11,7 +11,7 @@ from gpuexplorer.core.units import count, percent
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.words import Words
 
-WIDTH = 272
+WIDTH = 244
 FIGURES: tuple[tuple[str, str, str], ...] = (
     ("occupancy", "Occupancy", "Resident warps over the most a multiprocessor can hold, in theory"),
     ("limiter", "Limited by", "What has no room for one more block on a multiprocessor"),

@@ -22,13 +22,19 @@ from PySide6.QtWidgets import (
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.notice import capital
-from gpuexplorer.workloads.kernel_file import LARGEST, Answers, KernelFile, kernel_manifest
+from gpuexplorer.workloads.kernel_file import (
+    LARGEST,
+    Answers,
+    KernelFile,
+    kernel_manifest,
+    manifest_path,
+)
 from gpuexplorer.workloads.kernel_text import Use
 from gpuexplorer.workloads.loader import kernel_workload
 
 USES: dict[Use, str] = {"in": "is read", "out": "is written", "inout": "is read and written"}
 NOT_SAID = "?"
-EXPECTED = "such as A @ B, or 2 * x + y"
+EXPECTED = "such as A @ B, or a function's name"
 
 
 class KernelSheet(QDialog):
@@ -62,6 +68,7 @@ class KernelSheet(QDialog):
         self.open_button = QPushButton("&Open")
         self.open_button.setObjectName("kernelSheetOpen")
         self.open_button.setDefault(True)
+        self.open_button.setProperty("role", "leads")
         buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.AcceptRole)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
@@ -102,7 +109,7 @@ class KernelSheet(QDialog):
             box = self._scalars[scalar] = self._line(f"kernelSheetScalar_{scalar}", f"{value:g}")
             self._add_row(grid, f"{scalar} is", box, "A number that the kernel is given")
         for output in found.outputs:
-            self._add_result(grid, output)
+            self._add_result(grid, output, next(iter(found.host_functions), ""))
         grid.setColumnStretch(2, 1)
         self._column.replaceWidget(self._questions, questions)
         self._questions.deleteLater()
@@ -148,13 +155,14 @@ class KernelSheet(QDialog):
         grid.addWidget(uses, row, 1)
         grid.addWidget(sides, row, 2)
 
-    def _add_result(self, grid: QGridLayout, output: str) -> None:
-        box = self._line(f"kernelSheetResult_{output}")
+    def _add_result(self, grid: QGridLayout, output: str, guess: str = "") -> None:
+        box = self._line(f"kernelSheetResult_{output}", guess)
         box.setPlaceholderText(EXPECTED)
         label = self._add_row(
             grid, f"{output} should be", box,
             "An expression over the inputs, the sizes and the numbers, computed in float64 and "
-            "held against what the kernel wrote; @ is the product of matrices",
+            "held against what the kernel wrote; @ is the product of matrices. Or the name of a "
+            "function for the CPU, or of another kernel in the file, whose results are right",
         )  # fmt: skip
         self._results[output] = (label, box)
 
@@ -175,6 +183,19 @@ class KernelSheet(QDialog):
         unchecked = self.unchecked_box.isChecked()
         written = {n for n, box in self._uses.items() if box.currentData() in ("out", "inout")}
         results = {n: b.text().strip() for n, (_, b) in self._results.items() if n in written}
+        for name, uses in self._uses.items():
+            if uses.currentData() is None:
+                raise InputError(
+                    f"what is done to {name} is not said yet",
+                    remedy="choose whether it is read or written",
+                )
+            if not self._shapes[name].text().strip():
+                raise InputError(
+                    f"how large {name} is, is not said yet",
+                    remedy="write its sides, in sizes or numbers",
+                )
+        if not results:
+            raise InputError("no array is written", remedy="choose which of them holds the result")
         missing = [n for n, text in results.items() if not text]
         if missing and not unchecked:
             raise InputError(
@@ -185,11 +206,10 @@ class KernelSheet(QDialog):
             reference={} if unchecked else results,
             unchecked=unchecked,
             kernel=self.kernel_box.currentText(),
-            uses={n: box.currentData() for n, box in self._uses.items() if box.currentData()},
+            uses={n: box.currentData() for n, box in self._uses.items()},
             shapes={
                 n: tuple(side.strip() for side in box.text().split(","))
                 for n, box in self._shapes.items()
-                if box.text().strip()
             },
             sizes={n: int(_number(n, box.text())) for n, box in self._sizes.items()},
             scalars={n: _number(n, box.text()) for n, box in self._scalars.items()},
@@ -204,11 +224,11 @@ class KernelSheet(QDialog):
             text = kernel_manifest(self._text, self._path, self._name, answers)
             kernel_workload(self._path, text)
         except InputError as error:
-            self.words.setText(f"{capital(error.what)}; {error.remedy}.")
+            self.words.setText(f"{capital(str(error))}.")
             self.open_button.setEnabled(False)
             return
         self.answers = answers
-        beside = self._path.with_suffix(".toml").name
+        beside = manifest_path(self._path).name
         self.words.setText(f"The answers are kept in {beside}, beside the file.")
         self.open_button.setEnabled(True)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from PySide6.QtCore import Signal
 
-from gpuexplorer.analysis.static import CompileRequest, KernelFigures
+from gpuexplorer.analysis.listing import KernelListing
+from gpuexplorer.analysis.static import CompileRequest, KernelAnalysis, KernelFigures
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import Cancelled, CannotRunHere, ExplorerError
 from gpuexplorer.engine.compiler import Compiler
@@ -33,13 +34,28 @@ class Question:
     request: RunRequest
     arch: str
     python: str | None
+    listed: bool = False
+    """Whether the instructions are wanted, too."""
+    beside: str | None = None
+    """The architecture whose instructions are wanted as well."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is known of a variant's launches, in order."""
+
+    kernels: list[KernelAnalysis]
+    listings: list[KernelListing] | ExplorerError = field(default_factory=list)
+    """Their instructions, or why there are none; empty where they were not asked for."""
+    beside: list[KernelListing] = field(default_factory=list)
+    """Those on the other architecture."""
 
 
 class KernelWorker(Task):
     """Answers the latest question; an older one's compilation is ended.
 
     ``compiling`` carries the ticket of a question that needs the compiler, ``answered`` a ticket
-    with the ``KernelAnalysis`` of each launch, or with the ExplorerError that says why not.
+    with its ``Answer``, or with the ExplorerError that says why there is none.
     """
 
     compiling = Signal(object)
@@ -54,7 +70,8 @@ class KernelWorker(Task):
         self._compiler: Compiler | None = None
         self._known: OrderedDict[bytes, Sequence[KernelFigures]] = OrderedDict()
         self._refused: dict[bytes, ExplorerError] = {}
-        self._unable: dict[str | None, CannotRunHere] = {}
+        self._unable: dict[tuple[str | None, bool], CannotRunHere] = {}
+        """By Python, and whether it was to list instructions."""
 
     # ---- asked by the window
 
@@ -110,7 +127,27 @@ class KernelWorker(Task):
 
     def _answer(self, question: Question, asked: int) -> object:
         on = VariantOn(question.workload, question.request, question.arch)
-        needed = {request_key(r): r for r in on.requests()}
+        self._know(question, asked, on.requests())
+        kernels = on.describe(self._known)
+        if not question.listed:
+            return Answer(kernels)
+        try:
+            listings = self._listings(question, asked, on)
+            beside: list[KernelListing] = []
+            if question.beside is not None:
+                other = VariantOn(question.workload, question.request, question.beside)
+                beside = self._listings(question, asked, other)
+            return Answer(kernels, listings, beside)
+        except ExplorerError as error:
+            return Answer(kernels, error)
+
+    def _listings(self, question: Question, asked: int, on: VariantOn) -> list[KernelListing]:
+        self._know(question, asked, on.listing_requests())
+        return on.listings(self._known)
+
+    def _know(self, question: Question, asked: int, requests: Sequence[CompileRequest]) -> None:
+        """Have everything compiled that is not known yet."""
+        needed = {request_key(r): r for r in requests}
         missing = {key: r for key, r in needed.items() if key not in self._known}
         if missing:
             self._compile(question, asked, missing)
@@ -118,18 +155,20 @@ class KernelWorker(Task):
             self._known.move_to_end(key)
         while len(self._known) > max(KEPT, len(needed)):
             self._known.popitem(last=False)
-        return on.describe(self._known)
 
     def _compile(
         self, question: Question, asked: int, missing: dict[bytes, CompileRequest]
     ) -> None:
         """Have everything that is missing compiled; raises what the compiler refuses."""
+        listed = any(request.listed for request in missing.values())
         with self._changed:
             failed = [self._refused[key] for key in missing if key in self._refused]
             # An engine of frameworks may have no compiler, and the window's own Python has one.
-            pythons = [p for p in dict.fromkeys((question.python, None)) if p not in self._unable]
+            pythons = [
+                p for p in dict.fromkeys((question.python, None)) if (p, listed) not in self._unable
+            ]
             if not pythons:
-                failed.append(self._unable[question.python])
+                failed.append(self._unable[question.python, listed])
             if failed:
                 raise failed[0]
             if self._changed.wait_for(lambda: self._asked != asked, SETTLE_S):
@@ -140,9 +179,9 @@ class KernelWorker(Task):
                 compiled = self._figures(python, asked, list(missing.values()))
                 break
             except CannotRunHere as error:
-                self._unable[python] = error
+                self._unable[python, listed] = error
                 if python == pythons[-1]:
-                    raise self._unable[question.python] from None
+                    raise self._unable[question.python, listed] from None
             except ExplorerError as error:
                 if len(self._refused) >= KEPT:
                     self._refused.clear()

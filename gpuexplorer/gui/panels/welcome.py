@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -28,6 +28,8 @@ BACKENDS = {"cuda": "CUDA", "opencl": "OpenCL", "numpy": "NumPy", **FRAMEWORKS}
 LINES = 2
 """Of text, so that an answer moves nothing."""
 MARGIN, SPACING = 14, 6
+LEAST_WORDS = 140
+"""Pixels that the words have beside the folded questions."""
 
 
 class Welcome(QFrame):
@@ -165,6 +167,11 @@ class Welcome(QFrame):
         for button in self.buttons:
             button.setVisible(wide)
         self.more.setVisible(not wide)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size: the questions fold into one button."""
+        parts = self.more.sizeHint().width() + self.close_button.sizeHint().width()
+        return QSize(parts + LEAST_WORDS + 2 * (MARGIN + SPACING), self.minimumHeight())
 
     def _lines(self, words: str, width: int) -> float:
         """Return the lines that words take in a width."""

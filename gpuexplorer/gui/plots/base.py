@@ -74,12 +74,20 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
         return self.orientation in ("bottom", "top")
 
     def boundingRect(self) -> QRectF:
-        """Return what is drawn on: a little beyond the ends of an upright axis, for the words."""
-        view = self.linkedView()
-        key = (self.geometry(), view.geometry() if view is not None else None, self.grid)
+        """Return what is drawn on: a little beyond the ends of an upright axis, for the words.
+
+        Nothing outside the plot: of what reaches far out of it Qt draws anew only what had not
+        been there before, so that words of another size stay.
+        """
+        view, plot = self.linkedView(), self.parentItem()
+        within = plot.rect() if plot is not None else QRectF()
+        key = (self.geometry(), view.geometry() if view is not None else None, self.grid, within)
         if key != self._bounds[0]:  # each frame asks many times
             up = 0 if self._along else for_text(OUTSIDE_PX)
-            self._bounds = (key, QRectF(super().boundingRect()).adjusted(0, -up, 0, up))
+            bounds = QRectF(super().boundingRect()).adjusted(0, -up, 0, up)
+            if plot is not None:
+                bounds &= self.mapRectFromParent(within)
+            self._bounds = (key, bounds)
         return self._bounds[1]
 
     def set_unit(self, unit: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QBrush, QColor, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from gpuexplorer.analysis.static import CurvePoint, KernelAnalysis
@@ -19,7 +19,10 @@ from gpuexplorer.gui.plots.base import Plot, line_pen
 from gpuexplorer.gui.theme import blend, theme
 
 BAR_WIDTH = 18.0
-THREAD_TICKS = (32, 128, 256, 384, 512, 640, 768, 896, 1024)
+THREAD_TICKS = (
+    (32, 128, 256, 384, 512, 640, 768, 896, 1024), (32, 256, 512, 768, 1024), (128, 512, 896),
+)  # fmt: skip
+"""The most of these whose words have room are at the axis."""
 MOST_THREADS = 1084
 """End of the axis: the last bar's label needs room."""
 SHARE_TICKS = (0, 25, 50, 75, 100)
@@ -44,7 +47,6 @@ class OccupancyPlot(Plot):
         self.setObjectName("occupancyPlot")
         self.setAccessibleName("Occupancy by block size")
         self._kernel: KernelAnalysis | None = None
-        self.x_axis.setTicks([[(float(t), str(t)) for t in THREAD_TICKS]])
         self.y_axis.setTicks([[(float(s), f"{s} %") for s in SHARE_TICKS]])
         self.box.setMouseEnabled(x=False, y=False)
         self.box.setRange(xRange=(0, MOST_THREADS), yRange=(0, 112), padding=0)
@@ -55,6 +57,16 @@ class OccupancyPlot(Plot):
         self.addItem(self._here, ignoreBounds=True)
         self.scene().sigMouseClicked.connect(self._clicked)
         self.say_empty(NOT_COMPILED)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Take as many numbers of threads at the axis as there is room for."""
+        super().resizeEvent(event)
+        if not hasattr(self, "_here"):
+            return
+        word_px = self.fontMetrics().horizontalAdvance("1024  ")
+        room = self.box.width() / MOST_THREADS * 128 / word_px
+        ticks = THREAD_TICKS[0 if room >= 1 else 1 if room >= 0.5 else 2]
+        self.x_axis.setTicks([[(float(t), str(t)) for t in ticks]])
 
     @property
     def curve(self) -> Sequence[CurvePoint]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pyqtgraph as pg
-from PySide6.QtGui import QPen
+from PySide6.QtGui import QBrush, QColor, QPen
 
 from gpuexplorer.gui.model.live import MAX_PAST, Live
 from gpuexplorer.gui.plots.base import Plot, line_pen
@@ -39,6 +39,7 @@ class PastRuns:
             mark.setPen(line_pen(blend(chart.muted, chart.panel, 0.35)))
         for words in self._words:
             words.setColor(chart.muted)
+            words.fill = QBrush(QColor(chart.panel))  # they lie over what was measured
 
     @property
     def pen(self) -> QPen:
@@ -54,7 +55,7 @@ class PastRuns:
         (low, high), (bottom, top) = self._plot.box.viewRange()
         current = self._live.current
         start = current.trace.start_s if current is not None and len(current.trace) else None
-        key = (tuple(p.ticket for p in self._live.past), low, high, bottom, top, start)
+        key = (tuple(p.ticket for p in self._live.past), low, high, bottom, top, start, width)
         if key == self._shown:
             return
         self._shown = key

@@ -134,6 +134,7 @@ class TimingPlot(QWidget):
         self._band_low, self._band_high = pg.PlotCurveItem(), pg.PlotCurveItem()
         self._band = pg.FillBetweenItem(self._band_low, self._band_high)
         self._past = PastRuns(self._live, self.plot)
+        self.plot.box.sigResized.connect(lambda _: self._past.draw(self._trace_width))
         self._trace = Traces(self.plot, -2)
         self.outliers = OutlierMarks(self.plot)
         self._median = pg.PlotCurveItem()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -16,19 +16,30 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QHeaderView, QTableView
 
 from gpuexplorer.charts.comparison import VERDICT_COLOURS
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.rows_table import show_as_rows
 
 ROW_HEIGHT = 23
-SPARE_PX = 22
+SPARE_PX = 20
 """What a column has beside its words: the cell's and its words' own margins."""
 WIDEST_PX = 230
 """No column of words begins wider."""
+LEAST_WORDS_PX = 120
+"""The column of words that takes what room is left is cut to this at the most."""
 LOOKED_AT = 1000
 """Rows whose words decide how wide columns are."""
 
@@ -51,6 +62,8 @@ class SheetModel(QAbstractTableModel):
         self.sheet = Sheet()
         self.columns: tuple[Column, ...] = ()
         self.rows: list[Row] = []
+        self.left_out: frozenset[int] = frozenset()
+        """Columns for which there is no room; a row's tip has what stands there."""
         self._sorted: tuple[int, Qt.SortOrder] | None = None
 
     def show_sheet(self, sheet: Sheet) -> None:
@@ -120,7 +133,7 @@ class SheetModel(QAbstractTableModel):
         if role == Roles.DisplayRole:
             return row.texts(self.columns)[index.column()]
         if role == Roles.ToolTipRole:
-            return f"{row.tip}\n{self._act}" if row.key and self._act else row.tip
+            return self._tip(row)
         if role == Roles.TextAlignmentRole:
             return _side(column, index.column())
         if role == Roles.FontRole and row.role == "best":
@@ -134,6 +147,18 @@ class SheetModel(QAbstractTableModel):
             colour = COLOURS.get(shade)
             return theme().q(colour) if colour is not None else None
         return None
+
+    def _tip(self, row: Row) -> str:
+        """Return all that a row says: what there is no room for, too, and what a click does."""
+        texts = row.texts(self.columns)
+        lines = [row.tip]
+        for number in sorted(self.left_out):
+            words = f"{self.columns[number].title}: {texts[number]}"
+            if texts[number] not in ("", "–") and texts[number] not in row.tip:
+                lines.append(words)
+        if row.key and self._act:
+            lines.append(self._act)
+        return "\n".join(lines)
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Roles.DisplayRole
@@ -173,6 +198,10 @@ class SheetTable(QTableView):
     def __init__(self, name: str, accessible: str, act: str = "") -> None:
         super().__init__()
         show_as_rows(self, name, accessible, ROW_HEIGHT)
+        self._widths: list[int] = []
+        self._stretched = 0
+        self._bare: set[int] = set()
+        """Columns of words in which nothing stands: they give way first."""
         self.shown = SheetModel(act)
         self.setModel(self.shown)
         self.setSortingEnabled(True)
@@ -192,15 +221,60 @@ class SheetTable(QTableView):
         self.shown.show_sheet(sheet)
         if self.key != chosen:
             self.show_key(chosen)
-        if fresh and self.shown.columns:  # the words of the last column take what room is left
-            words = self.shown.columns[-1].words
-            modes, header = QHeaderView.ResizeMode, self.horizontalHeader()
-            header.setStretchLastSection(words)
-            header.setSectionResizeMode(0, modes.Interactive if words else modes.Stretch)
-        widths = self._needed()
-        if fresh or any(self.columnWidth(c) < w for c, w in enumerate(widths[:-1])):
-            for column, width in enumerate(widths):
-                self.setColumnWidth(column, width)
+        self._widths = self._needed()
+        self._fit(anew=fresh)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Have columns give way, or come back."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self, *, anew: bool = False) -> None:
+        """Show the columns there is room for; ``anew`` takes the widths that their words need.
+
+        One column of words takes what room is left, and is cut where there is too little.
+        """
+        columns, widths, room = self.shown.columns, self._widths, self.viewport().width()
+        if not columns or len(widths) != len(columns):  # of which the words are not known yet
+            return
+        turns = sorted(
+            (n not in self._bare, column.gives_way, -n)
+            for n, column in enumerate(columns)
+            if column.gives_way
+        )
+        going, stretched = set[int](), self._stretched_of(())
+        while turns and self._missing(going, stretched) > 0:
+            going.add(-turns.pop(0)[-1])
+            stretched = self._stretched_of(going)
+        back, self.shown.left_out = self.shown.left_out - going, frozenset(going)
+        header, modes, last = self.horizontalHeader(), QHeaderView.ResizeMode, len(columns) - 1
+        if anew or stretched != self._stretched:
+            anew, self._stretched = True, stretched
+            header.setStretchLastSection(stretched == last)
+            for number in range(len(columns)):
+                inner = number == stretched != last
+                header.setSectionResizeMode(number, modes.Stretch if inner else modes.Interactive)
+        for number, width in enumerate(widths):
+            self.setColumnHidden(number, number in going)
+            if number in going or number == stretched:
+                continue
+            if anew or number in back or self.columnWidth(number) < width:
+                self.setColumnWidth(number, width)
+        if stretched == last:
+            least = min(widths[last], for_text(LEAST_WORDS_PX))
+            self.setColumnWidth(last, max(least, room - header.sectionPosition(last)))
+
+    def _stretched_of(self, going: Collection[int]) -> int:
+        """Return which column takes the room that is left: the last one of words, or the first."""
+        words = [n for n, c in enumerate(self.shown.columns) if c.words and n not in going]
+        last = len(self.shown.columns) - 1
+        return last if last in words else next(iter(words), 0)
+
+    def _missing(self, going: set[int], stretched: int) -> int:
+        """Return how many pixels are missing where some columns give way."""
+        needed = [width for n, width in enumerate(self._widths) if n not in going | {stretched}]
+        least = min(self._widths[stretched], for_text(LEAST_WORDS_PX))
+        return sum(needed) + least - self.viewport().width()
 
     @property
     def whole_height(self) -> int:
@@ -213,7 +287,7 @@ class SheetTable(QTableView):
     def whole_width(self) -> int:
         """The width in which every column is seen."""
         bar = self.verticalScrollBar().sizeHint().width()
-        return sum(self._needed()) + bar + 2 * self.frameWidth()
+        return sum(self._widths) + bar + 2 * self.frameWidth()
 
     @property
     def key(self) -> str:
@@ -250,11 +324,14 @@ class SheetTable(QTableView):
         metrics = QFontMetrics(font)
         shown = self.shown
         lines = [row.texts(shown.columns) for row in shown.rows[:LOOKED_AT]]
-        found = []
+        found, bare = [], set[int]()
         for number, column in enumerate(shown.columns):
-            words = {column.title, *(line[number] for line in lines)}
-            width = max(map(metrics.horizontalAdvance, words)) + SPARE_PX
+            words = {line[number] for line in lines}
+            if column.words and not any(words):
+                bare.add(number)
+            width = max(map(metrics.horizontalAdvance, {column.title, *words})) + SPARE_PX
             found.append(min(width, WIDEST_PX) if column.words else width)
+        self._bare = bare
         return found
 
     def _activated(self, index: QModelIndex) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
+from PySide6.QtWidgets import QLabel, QVBoxLayout
 
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.change import Change
@@ -34,6 +34,7 @@ from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.job_control import JobControl
 from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.list_box import ListBox
+from gpuexplorer.gui.widgets.two_lines import TwoLines
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.history.keeping import Keeping
@@ -135,17 +136,17 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
 
     def _lay_out(self) -> None:
         self.head.line.setContentsMargins(12, 6, 8, 0)
-        choices = QHBoxLayout()
-        choices.setContentsMargins(12, 0, 8, 0)
-        choices.setSpacing(8)
-        choices.addWidget(self.notes, 1)
-        for widget in (self.z_words, self.z_box, self.fineness, self.colouring, self.occupancy):
-            choices.addWidget(widget)
+        self.notes.setMinimumWidth(self.notes.fontMetrics().horizontalAdvance(LEGEND))
+        choices = TwoLines(
+            (self.notes,),
+            (self.z_words, self.z_box, self.fineness, self.colouring, self.occupancy),
+            grows=self.notes, margins=(12, 0, 8, 0), spacing=8,
+        )  # fmt: skip
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(5)
         column.addWidget(self.head)
-        column.addLayout(choices)
+        column.addWidget(choices)
         assert self._caption is not None
         column.addWidget(self._caption)
         column.addWidget(self.canvas, 1)

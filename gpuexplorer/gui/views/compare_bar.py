@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QToolButton
 
 from gpuexplorer.core.units import percent
 from gpuexplorer.gui.widgets.list_box import ListBox
+from gpuexplorer.gui.widgets.two_lines import TwoLines
 from gpuexplorer.search.compare import AT_MOST_S
 
 TOLERANCES = (0.005, 0.01, 0.02, 0.05)
 BUDGETS_S = {10.0: "10 s", AT_MOST_S: "20 s", 60.0: "1 min", 300.0: "5 min"}
 
 
-class CompareBar(QWidget):
+class CompareBar(TwoLines):
     """What its buttons do is the view's to say; where it is narrow the lists have a second line."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.add_knobs = _button(
             "Add knobs", "addKnobsButton", "Add the configuration the knobs stand at"
         )
@@ -45,37 +43,9 @@ class CompareBar(QWidget):
         for seconds, words in BUDGETS_S.items():
             self.budget.addItem(f"at most {words}", seconds)
         self.budget.setCurrentIndex(self.budget.findData(AT_MOST_S))
-        self._lines = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        self._lines.setContentsMargins(12, 2, 8, 2)
-        self._lines.setSpacing(6)
-        self._halves = (QHBoxLayout(), QHBoxLayout())
-        for half, widgets in zip(
-            self._halves,
-            ((self.add_knobs, self.add_elsewhere, self.add_pins, self.clear),
-             (self.same, self.budget)),
-            strict=True,
-        ):  # fmt: skip
-            half.setSpacing(6)
-            for widget in widgets:
-                half.addWidget(widget)
-            half.addStretch()
-            self._lines.addLayout(half)
-        self._lines.setStretchFactor(self._halves[0], 1)
-
-    def minimumSizeHint(self) -> QSize:
-        """Return the size on two lines, or of the one line there is room for."""
-        margins, least = self._lines.contentsMargins(), self._lines.minimumSize()
-        wide = max(half.minimumSize().width() for half in self._halves)
-        return QSize(wide + margins.left() + margins.right(), least.height())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Take a second line, or give it back."""
-        super().resizeEvent(event)
-        margins, directions = self._lines.contentsMargins(), QBoxLayout.Direction
-        wanted = sum(half.sizeHint().width() for half in self._halves)
-        wanted += self._lines.spacing() + margins.left() + margins.right()
-        self._lines.setDirection(
-            directions.LeftToRight if wanted <= self.width() else directions.TopToBottom
+        super().__init__(
+            (self.add_knobs, self.add_elsewhere, self.add_pins, self.clear),
+            (self.same, self.budget),
         )
 
     def show_state(self, *, running: bool, can_add: bool, pins: bool, some: bool) -> None:

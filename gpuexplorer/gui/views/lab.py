@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QHBoxLayout,
+    QSizePolicy,
     QStackedWidget,
     QToolButton,
     QVBoxLayout,
@@ -21,6 +21,7 @@ from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.model.job import Held
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.study import StudyView
+from gpuexplorer.gui.widgets.two_lines import TwoLines
 from gpuexplorer.studies import KINDS, kind_of
 
 
@@ -45,9 +46,6 @@ class LabView(QWidget):
         self.buttons: dict[str, QToolButton] = {}
         self.heads, self.pages = QStackedWidget(), QStackedWidget()
         group = QButtonGroup(self)
-        line = QHBoxLayout()
-        line.setContentsMargins(10, 6, 8, 4)
-        line.setSpacing(4)
         for name, kind in KINDS.items():
             button = QToolButton()
             button.setObjectName(f"labView_{name}")
@@ -59,12 +57,15 @@ class LabView(QWidget):
             button.clicked.connect(lambda _=False, name=name: self.show_kind(name))
             group.addButton(button)
             self.buttons[name] = button
-            line.addWidget(button)
-        line.addWidget(self.heads, 1)
+        self.heads.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        line = TwoLines(
+            tuple(self.buttons.values()), (self.heads,),
+            grows=self.heads, margins=(10, 6, 8, 4), spacing=4,
+        )  # fmt: skip
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
-        whole.addLayout(line)
+        whole.addWidget(line)
         whole.addWidget(self.pages, 1)
         self.show_kind(next(iter(KINDS)))
 

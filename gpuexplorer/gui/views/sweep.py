@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
+import msgspec
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from gpuexplorer.charts.sweep_points import FIGURES, Figure
@@ -19,7 +20,7 @@ from gpuexplorer.gui.model import sweep_preview
 from gpuexplorer.gui.model.sweep import HeldSweep, SweepModel, Unfinished, cell_words, unfinished
 from gpuexplorer.gui.model.sweep_axes import first_choice, offers, space_of
 from gpuexplorer.gui.model.sweep_preview import sweep_command
-from gpuexplorer.gui.notice import Notice, not_kept
+from gpuexplorer.gui.notice import Notice, capital, not_kept
 from gpuexplorer.gui.panels.result_tab import sweep_files
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.sweep_job import Begun, SweepJob, SweepProgress
@@ -31,6 +32,9 @@ from gpuexplorer.results.sweep import SweepRows
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Space
 from gpuexplorer.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.cluster_job import WantedCluster
 
 ANEW = (
     "The sweep starts anew: its devices, drivers or CPU threads are not those of the earlier one."
@@ -50,6 +54,8 @@ class WantedSweep:
     measuring: Measuring
     devices: DeviceList
     resume: bool = False
+    cluster: WantedCluster | None = None
+    """Where it is measured; None: with the window's engine."""
 
 
 class SweepView(JobView[HeldSweep, WantedSweep]):
@@ -73,6 +79,8 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
         self._shape: tuple[object, ...] = ()
         self._rows = SweepRows({})
         self._unfinished: Unfinished | None = None
+        self._latest: WantedSweep | None = None
+        """What was begun last."""
         self._looked = False
         self.show_state()
 
@@ -104,7 +112,11 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
             raise InputError("the devices are not known yet", remedy="wait for the engine")
         space = space_of(session.experiment, self.form.chosen)
         measuring = Measuring(samples=self.form.samples.value())
-        wanted = WantedSweep(space, workload, measuring, devices)
+        cluster = self.form.cluster.wanted
+        if cluster is not None:
+            devices = cluster.devices
+            space = replace(space, base=msgspec.structs.replace(space.base, device=cluster.device))
+        wanted = WantedSweep(space, workload, measuring, devices, cluster=cluster)
         run = session.live_model.current
         live = run.record.snapshot() if run is not None and run.record is not None else None
 
@@ -116,6 +128,11 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
 
         return find
 
+    def close_down(self) -> None:
+        """End what the view and its form have started."""
+        self.form.cluster.close_down()
+        super().close_down()
+
     # ---- the job
 
     def job(self, wanted: WantedSweep) -> SweepJob:
@@ -124,7 +141,10 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
         job = SweepJob(
             session.worker, wanted.space, wanted.workload, wanted.devices, wanted.measuring,
             resume=wanted.resume, python=session.options.python, ceilings=session.store.find,
+            cluster=wanted.cluster,
         )  # fmt: skip
+        job.said.connect(lambda words: self.notice.emit(Notice("warning", f"{capital(words)}.")))
+        job.standing.connect(self.form.cluster.show_standing)
         job.begun.connect(self._begun)
         job.troubled.connect(lambda error: self.notice.emit(not_kept("sweep", error)))
         return job
@@ -132,6 +152,7 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
     def began(self, wanted: WantedSweep) -> None:
         """Note that the sweep has begun; its configurations come with ``_begun``."""
         self.offer.hide()
+        self._latest = wanted
 
     def _begun(self, begun: Begun) -> None:
         if not isinstance(job := self._job, SweepJob):
@@ -165,6 +186,8 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
         left = self.model.waiting > 0 or self.model.unfinished > 0
         if held is None or held.workload is None or devices is None or not left:
             return None
+        if (latest := self._latest) is not None and latest.space is held.space:
+            return replace(latest, resume=True)
         return WantedSweep(held.space, held.workload, held.measuring, devices, resume=True)
 
     # ---- showing
@@ -220,10 +243,11 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
 
     def command(self, wanted: WantedSweep) -> str:
         """Return the command line that does the same."""
-        options = self._session.options
+        options, cluster = self._session.options, wanted.cluster
         return sweep_command(
             wanted.space, wanted.measuring, self.kernel_folders(),
             threads=options.threads, engine=options.python,
+            cluster=cluster.where if cluster is not None else None,
         )  # fmt: skip
 
     def files(self, result: HeldSweep) -> Exported:

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.gui.model.sweep_axes import AxisOffer, read_error
 from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.views.cluster_choice import ClusterChoice
 from gpuexplorer.gui.views.job_form import JobForm
 from gpuexplorer.search.measuring import SAMPLES
 
@@ -68,7 +69,8 @@ class AxisRow:
         """Show whether the text gives values."""
         wrong = read_error(self.text.text(), self.offer.name) if self.tick.isChecked() else None
         self.text.setProperty("wrong", wrong is not None)
-        self.text.setToolTip(f"{wrong}.\n{self.offer.tip}" if wrong else self.offer.tip)
+        first = f"{wrong}." if wrong else self.text.text()  # of which there is room for a part
+        self.text.setToolTip(f"{first}\n{self.offer.tip}")
         self.text.style().unpolish(self.text)
         self.text.style().polish(self.text)
 
@@ -122,6 +124,10 @@ class SweepForm(JobForm):
         each.addWidget(launches)
         each.addStretch(1)
         self.column.addLayout(each)
+        self.section("Measure on")
+        self.cluster = ClusterChoice("sweep")
+        self.cluster.changed.connect(self.changed)
+        self.column.addWidget(self.cluster)
 
     def show_offers(self, offers: Sequence[AxisOffer], ticked: Sequence[str]) -> None:
         """Offer these knobs; texts and ticks of those that stay are kept."""
@@ -145,7 +151,7 @@ class SweepForm(JobForm):
             row.text.setCursorPosition(0)
             row.mark()
             self._grid.addWidget(row.tick, line, 0)
-            self._grid.addWidget(row.text, line, 1)
+            self._grid.addWidget(row.text, line, 1, 1, 2 if row.more is None else 1)
             if row.more is not None:
                 self._grid.addWidget(row.more, line, 2)
         self.changed.emit()

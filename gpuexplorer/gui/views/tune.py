@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton
 
 from gpuexplorer.charts.caption import Caption
@@ -21,6 +24,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.tuning import Budget, Evaluation, Tuning, tuning_json
 from gpuexplorer.core.units import count, quantity
+from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exported
@@ -28,7 +32,7 @@ from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import Held, JobModel, Progress
 from gpuexplorer.gui.model.sweep_preview import estimate
 from gpuexplorer.gui.model.tried import Tried
-from gpuexplorer.gui.notice import not_kept
+from gpuexplorer.gui.notice import Notice, capital, not_kept
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.job_view import JobView, Preview
 from gpuexplorer.gui.views.result_page import Picture
@@ -38,9 +42,10 @@ from gpuexplorer.history.keeping import DoesWithStore
 from gpuexplorer.reproduce import tuning_command
 from gpuexplorer.results.tuning import leaders_sheet, sheet_of, tried_sheet
 from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.several import Races
 from gpuexplorer.search.tune import MOST_FINAL_S, Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_keep import TuningKeeper
-from gpuexplorer.search.tune_space import tuning_space
+from gpuexplorer.search.tune_space import TuningSpace, tuning_space
 from gpuexplorer.workloads.workload import Workload
 
 TUNED = ("block", "tunables")
@@ -49,6 +54,9 @@ TELL_EVERY_S = 0.1
 """Steps are told together, so that short launches do not flood the window."""
 TENTHS = 10
 """Of a second, in which the progress of a budget in seconds is shown."""
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.cluster_job import WantedCluster
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,8 @@ class WantedTuning:
     workload: Workload
     devices: DeviceList
     options: TuningOptions
+    cluster: WantedCluster | None = None
+    """Where it is measured; None: with the window's engine."""
 
     def preview(
         self, ceilings: Callable[[DeviceInfo], Ceilings | None], live: RunRecord | None
@@ -91,14 +101,21 @@ class WantedTuning:
             words += ["--budget", f"{seconds:g}s"]
         elif evaluations is not None or options.sampler != "grid":
             words += ["--budget", str(evaluations or MOST_EVALUATIONS)]
+        if self.cluster is not None:  # it has engines of its own
+            words += ["--cluster", shlex.quote(self.cluster.where)]
+            engine = None
         return " ".join((tuning_command("tune", request, kernels, engine=engine), *words))
 
 
 class TuningJob(EngineJob):
     """Tunes one problem; ``stepped`` carries a ``Progress`` and what was ``Tried``.
 
-    ``tried`` is what there is of it, however the job ended.
+    ``tried`` is what there is of it, however the job ended. Of a cluster ``said`` is a sentence on
+    a worker, and ``standing`` tells what all have done.
     """
+
+    said = Signal(str)
+    standing = Signal(object)
 
     doing = "tuning"
     done = "tuned"
@@ -137,8 +154,17 @@ class TuningJob(EngineJob):
         """Find out what can be launched, and tune."""
         wanted = self.wanted
         space = tuning_space(wanted.request, wanted.workload, wanted.devices)
+        if wanted.cluster is None:
+            return self._tuned(self, space)
+        from gpuexplorer.gui.cluster_job import JobCluster
+
+        with JobCluster(self, wanted.cluster, self.said.emit, self.standing.emit) as cluster:
+            return self._tuned(cluster, space)
+
+    def _tuned(self, on: Measures | Races, space: TuningSpace) -> Tuning:
+        wanted = self.wanted
         tuner = self._tuner = Tuner(
-            self, wanted.workload, space, wanted.options,
+            on, wanted.workload, space, wanted.options,
             clock=lambda: time.monotonic() - self.waited_s,
         )  # fmt: skip
         tuner.on_progress = self._step
@@ -199,18 +225,28 @@ class TuneView(JobView[Tried, WantedTuning]):
         experiment = session.experiment
         if experiment.devices is None:
             raise InputError("the devices are not known yet", remedy="wait for the engine")
-        wanted = WantedTuning(
-            experiment.knobs.request(), experiment.workload, experiment.devices,
-            self.form.options,
-        )  # fmt: skip
+        request, devices = experiment.knobs.request(), experiment.devices
+        cluster = self.form.cluster.wanted
+        if cluster is not None:
+            devices = cluster.devices
+            request = msgspec.structs.replace(request, device=cluster.device)
+        wanted = WantedTuning(request, experiment.workload, devices, self.form.options, cluster)
         run = session.live_model.current
         live = run.record.snapshot() if run is not None and run.record is not None else None
         return partial(wanted.preview, session.store.find, live)
 
+    def close_down(self) -> None:
+        """End what the view and its form have started."""
+        self.form.cluster.close_down()
+        super().close_down()
+
     def job(self, wanted: WantedTuning) -> TuningJob:
         """Return the job that tunes."""
         session = self._session
-        return TuningJob(session.worker, wanted, ceilings=session.store.find, store=session.runs)
+        job = TuningJob(session.worker, wanted, ceilings=session.store.find, store=session.runs)
+        job.said.connect(lambda words: self.notice.emit(Notice("warning", f"{capital(words)}.")))
+        job.standing.connect(self.form.cluster.show_standing)
+        return job
 
     def began(self, wanted: WantedTuning) -> None:
         """Note that the tuning has begun."""

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSpinBox
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.tuning import Budget
+from gpuexplorer.gui.views.cluster_choice import ClusterChoice
 from gpuexplorer.gui.views.job_form import JobForm
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.search.tune import TuningOptions
@@ -64,6 +65,10 @@ class TuneForm(JobForm):
         budget.addWidget(self.amount_box)
         budget.addWidget(self.unit_box, 1)
         self.column.addLayout(budget)
+        self.section("Measure on")
+        self.cluster = ClusterChoice("tune")
+        self.cluster.changed.connect(self.changed)
+        self.column.addWidget(self.cluster)
         self._unit_chosen()
         self.sampler_box.currentIndexChanged.connect(lambda _: self._sampler_chosen())
         self.unit_box.currentIndexChanged.connect(lambda _: self._unit_chosen())

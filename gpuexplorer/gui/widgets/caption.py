@@ -71,7 +71,7 @@ class CaptionLine(QFrame):
         if lines == 1:
             layout.setContentsMargins(12, 1, 8, 1)
         else:
-            layout.setContentsMargins(4, 1, 4, 1)
+            layout.setContentsMargins(0, 1, 4, 1)
             self.words.setWordWrap(True)
             self.words.setAlignment(Qt.AlignmentFlag.AlignTop)
             self.words.setTextFormat(Qt.TextFormat.PlainText)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from gpuexplorer.history.sql.failures import explained, locked, read_only
 from gpuexplorer.history.sql.tables import store
 from gpuexplorer.history.unreadable import text_of
 
+# An interrupt while a connection is closed is raised again, and needs no traceback of the pool's.
+logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 CACHE_KIB = 64 * 1024
 """Pages SQLite keeps of a large store, so that a search reads the file once."""
 KEPT_STATEMENTS = 64
@@ -97,6 +100,17 @@ class Database:
             # Past SQLAlchemy's own BEGIN: within a transaction nothing is given back.
             raw: Any = connection.connection.dbapi_connection
             raw.execute("PRAGMA incremental_vacuum").fetchall()
+
+    def rest(self) -> None:
+        """Free the pages that idle connections keep; the next search reads the file again."""
+        pool = self.engine.pool
+        if self.dialect != "sqlite" or not isinstance(pool, QueuePool):
+            return
+        with explained(self.place), ExitStack() as idle:
+            for _ in range(pool.checkedin()):
+                connection = idle.enter_context(self.engine.connect())
+                raw: Any = connection.connection.dbapi_connection
+                raw.execute("PRAGMA shrink_memory")
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:

@@ -29,7 +29,9 @@ from gpuexplorer.history.unreadable import run_damaged
 def begin(connection: Connection, record: RunRecord, group: str | None) -> None:
     """Enter a run that is about to be sampled."""
     prepared = record.prepared
-    columns = head_columns(record.id, record.time_utc, prepared.config, prepared.device)
+    columns = head_columns(
+        record.id, record.time_utc, prepared.config, prepared.device, prepared.environment
+    )
     columns |= {
         "fingerprint": fingerprint(prepared.environment, prepared.device, prepared.config).digest,
         "samples": 0,

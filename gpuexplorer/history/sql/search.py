@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, Connection, Select, and_, cast, func, or_, select
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.history.documents import MAX_NAME, clean
+from gpuexplorer.history.documents import MAX_NAME, clean, whose_words
 from gpuexplorer.history.model import CHOOSE_THEIR_OWN, NO_GROUP, SORTS, Query, Row
 from gpuexplorer.history.searching import DAY_S, Term, offsets_s, terms_of
 from gpuexplorer.history.sql.runs import INTERRUPTED
@@ -199,6 +199,7 @@ def condition(
     ):
         if wanted is not None:
             parts.append(column == clean(wanted)[:MAX_NAME])
+    parts += [_holds(connection, word) for word in whose_words(query.machine, query.person)]
     if query.device is not None:
         device = clean(query.device)[:MAX_NAME]
         parts.append(or_(*(c == device for c in (

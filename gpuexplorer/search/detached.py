@@ -1,13 +1,15 @@
 """A search that goes on without the program that asked for it: ``detached FOLDER [--nice N]``.
 
 The folder holds what to measure (``WORK``), and gets a file for each configuration that is done
-(``ANSWERS``), at once by a rename. Started again in the same folder, as after a reboot, it measures
-what is missing. Whoever holds ``LOCK`` is at work there; ``STOP`` ends it after the present
-configuration.
+(``ANSWERS``), at once by a rename, and ``DONE`` when nothing is missing. Started again in the same
+folder, as after a reboot, a sweep measures what is missing, and a tuning, whose way depends on all
+that it has measured, begins anew. Whoever holds ``LOCK`` is at work there; ``STOP`` ends it after
+the present configuration.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import time
@@ -16,43 +18,59 @@ from pathlib import Path
 import msgspec
 
 import gpuexplorer
-from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.locks import FileLock
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.run_options import LIVE, RunOptions
+from gpuexplorer.core.shared_device import WhenShared, choose_sharing
+from gpuexplorer.core.tuning import Tuning
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.errors import EngineGone, failed_of
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.search.tune import Tuner, TuningOptions
+from gpuexplorer.search.tune_space import Ranges, tuning_space
 from gpuexplorer.workloads.trust import agree_here
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
-MODULE = "gpuexplorer.engine.detached"
+MODULE = "gpuexplorer.search.detached"
 ATTEMPTS = 10
-WORK, ANSWERS, LOCK, STOP, PID = "work", "answers", "lock", "stop", "pid"
+WORK, ANSWERS, LOCK, STOP, PID, DONE = "work", "answers", "lock", "stop", "pid", "done"
+
+
+class TuneWork(msgspec.Struct, frozen=True, kw_only=True):
+    """What to tune, among what, and how."""
+
+    request: RunRequest
+    ranges: Ranges
+    options: TuningOptions
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """What to measure, in order."""
+    """What to measure: configurations in order, or those that a tuning comes to."""
 
     version: str = gpuexplorer.__version__
     source: WorkloadSource
-    configs: list[RunConfig]
-    options: RunOptions
+    configs: list[RunConfig] = []
+    options: RunOptions = LIVE
+    tuning: TuneWork | None = None
     devices: DeviceList
     """Those of the engine, as the space was completed with them."""
     agreed: bool = False
     """Whether the user agreed to run the workload's own code."""
+    when_shared: WhenShared = "warn"
+    """Whether each run waits until nobody else uses the device."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one configuration: a result, or why there is none."""
+    """What came of one configuration: a result, or why there is none; or of a whole tuning."""
 
     config: RunConfig
     result: RunResult | None = None
     failed: protocol.Failed | None = None
+    tuning: Tuning | None = None
     seconds: float = 0.0
 
 
@@ -71,8 +89,15 @@ def main(arguments: list[str]) -> int:
             return 1  # another process is at work here
         (folder / PID).write_text(str(os.getpid()), encoding="ascii")
         work = read_work((folder / WORK).read_bytes())
+        choose_sharing(work.when_shared, None)
         (folder / ANSWERS).mkdir(exist_ok=True)
-        return 0 if measure(work, folder) else 1
+        (folder / DONE).unlink(missing_ok=True)
+        if work.tuning is not None:
+            tune(work, work.tuning, folder)
+        elif not measure(work, folder):
+            return 1
+        (folder / DONE).touch()
+        return 0
 
 
 def _lock(folder: Path) -> FileLock:
@@ -86,11 +111,42 @@ def _lock(folder: Path) -> FileLock:
     return lock
 
 
-def measure(work: Work, folder: Path) -> bool:
-    """Measure what has no answer yet; return whether everything has one then."""
+def _workload(work: Work) -> Workload:
     workload = Workload(work.source)
     if work.agreed:
         agree_here(workload)
+    return workload
+
+
+def _write(folder: Path, number: int, outcome: Outcome) -> None:
+    with atomic_file(folder / ANSWERS / f"{number:06d}") as stream:
+        stream.write(encode(outcome))
+
+
+def tune(work: Work, asked: TuneWork, folder: Path) -> None:
+    """Tune anew; the last answer is the whole tuning, or why there is none."""
+    for path in (folder / ANSWERS).iterdir():
+        path.unlink()
+    numbers = itertools.count()
+    workload = _workload(work)
+    space = tuning_space(asked.request, workload, work.devices, asked.ranges)
+    with EngineSession(threads=asked.request.threads) as session:
+        try:
+            tuner = Tuner(session, workload, space, asked.options)
+            tuner.on_result = lambda result: _write(
+                folder, next(numbers), Outcome(config=result.config, result=result)
+            )
+            outcome = Outcome(config=space.start, tuning=tuner.run())
+        except EngineGone:
+            raise
+        except ExplorerError as error:
+            outcome = Outcome(config=space.start, failed=failed_of(error))
+    _write(folder, next(numbers), outcome)
+
+
+def measure(work: Work, folder: Path) -> bool:
+    """Measure what has no answer yet; return whether everything has one then."""
+    workload = _workload(work)
     session: EngineSession | None = None
     threads: int | None = None
     try:
@@ -105,9 +161,7 @@ def measure(work: Work, folder: Path) -> bool:
                     session.close()
                 threads = config.threads
                 session = EngineSession(threads=threads)
-            outcome = _measured(session, config, workload, work.options)
-            with atomic_file(answer) as stream:
-                stream.write(encode(outcome))
+            _write(folder, number, _measured(session, config, workload, work.options))
     finally:
         if session is not None:
             session.close()

@@ -1,0 +1,107 @@
+"""What the counted accesses of a warp advise: lines that fetch or wait for more than they use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from gpuexplorer.core.accesses import (
+    BANK_B,
+    BANKS,
+    SECTOR_B,
+    WARP,
+    AccessProfile,
+    AccessRow,
+)
+from gpuexplorer.core.units import count
+
+LEAST_FACTOR = 2.0
+"""Lines that fetch less than this many times what they could are not worth a word."""
+LEAST_SHARE = 0.05
+"""Neither are those with less than this share of the warp's sectors, or of its passes."""
+
+
+def access_advice(profile: AccessProfile) -> tuple[str, ...]:
+    """Return a sentence for each place that fetches scattered sectors or meets in a bank.
+
+    The worst places come first.
+    """
+    rows = profile.rows
+    all_sectors = sum(row.sectors for row in rows)
+    all_passes = sum(row.passes for row in rows)
+    found = [
+        (row.sectors / all_sectors, _scattered(profile, number, row))
+        for number, row in enumerate(rows)
+        if row.sectors >= LEAST_FACTOR * row.least_sectors
+        and row.sectors > max(row.requests, LEAST_SHARE * all_sectors)
+    ]
+    found += [
+        (row.passes / all_passes, _conflicting(row))
+        for row in rows
+        if row.passes >= LEAST_FACTOR * row.least_passes and row.passes > LEAST_SHARE * all_passes
+    ]
+    said = [sentence for _, sentence in sorted(found, key=lambda one: -one[0])]
+    return (*said, *_idle(profile))
+
+
+def stride_B(profile: AccessProfile, number: int) -> int | None:
+    """Return how far apart neighbouring lanes are in most of a row's first request, in bytes."""
+    for request in profile.requests:
+        if request.row == number:
+            at = request.offsets_B
+            steps = [b - a for a, b in pairwise(at) if a is not None and b is not None]
+            return max(set(steps), key=steps.count) if steps else None
+    return None
+
+
+def _scattered(profile: AccessProfile, number: int, row: AccessRow) -> str:
+    sectors, used_B = row.sectors / row.requests, row.used_B / row.requests
+    line, text = row.line, row.text
+    stride = stride_B(profile, number)
+    shown = f"{sectors:.3g}"
+    fetched = (
+        f"Line {line} fetches {shown} sectors of {SECTOR_B} B for {used_B:.4g} B a request ({text})"
+    )
+    if stride is None or abs(stride) <= row.width_B:
+        return f"{fetched}: let neighbouring threads take neighbouring elements."
+    apart = count(abs(stride))
+    x, y, _ = profile.block
+    if x == 1 and y > 1:
+        return (
+            f"{fetched}, for neighbouring lanes are {apart} B apart: swap x and y of the block, so "
+            "that its threads lie along x."
+        )
+    return (
+        f"{fetched}, for neighbouring lanes are {apart} B apart: swap x and y in its index, so "
+        "that threadIdx.x counts neighbouring elements."
+    )
+
+
+def _conflicting(row: AccessRow) -> str:
+    passes, least = row.passes / row.requests, row.least_passes / row.requests
+    line, text, array, shown, fewest = (
+        row.line,
+        row.text,
+        row.array,
+        f"{passes:.3g}",
+        f"{least:.3g}",
+    )
+    return (
+        f"Line {line} takes {shown} passes a request through the banks where {fewest} would do "
+        f"({text}): its lanes want different words of one bank, so try another length of the rows "
+        f"of {array}, such as one element more, or let neighbouring threads take neighbouring "
+        f"words of {BANK_B} B in the {BANKS} banks."
+    )
+
+
+def _idle(profile: AccessProfile) -> Iterator[str]:
+    x, y, z = profile.block
+    threads = x * y * z
+    if threads % WARP:
+        warps = -(-threads // WARP)
+        lanes = warps * WARP
+        idle = lanes - threads
+        yield (
+            f"{idle} of the {lanes} lanes of a block have no thread: make its {threads} "
+            f"threads a multiple of {WARP}."
+        )

@@ -1,0 +1,218 @@
+"""Edits of the user's own kernels: measured as they are typed, kept at once, saved when asked."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.units import listed
+from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.gui.code.drafts import Draft, drop_draft, find_draft, keep_draft
+from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.gui.session import Session
+from gpuexplorer.workloads.loader import own_root, read_source
+from gpuexplorer.workloads.workload import MODEL_FILE, Workload
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.code.versions import VersionBench
+
+PAUSE_MS = 300
+"""After the last key, until what is typed is compiled and measured."""
+
+
+def file_of(workload: Workload, source: str) -> Path | None:
+    """Return the file of a source that may be edited here; None for one that may not.
+
+    Those are kernels of the user's own. A model's file is a program, which is agreed to as it is.
+    """
+    if MODEL_FILE in workload.source.files or own_root(workload) is None:
+        return None
+    return Path(workload.source.origin).absolute().parent / source
+
+
+class Editing(QObject):
+    """Holds what was edited and is not saved, and has it measured in place of the file's text.
+
+    ``changed`` says that a file has other edits than before, or none any more; ``notice`` carries a
+    sentence for the banner.
+    """
+
+    changed = Signal()
+    notice = Signal(object)
+
+    def __init__(self, parent: QObject, session: Session) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._drafts: dict[Path, Draft] = {}
+        self._typed: tuple[Path, str] | None = None
+        """A text that is still being typed, and its file."""
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(PAUSE_MS)
+        self._pause.timeout.connect(self.take)
+
+    @cached_property
+    def bench(self) -> VersionBench:
+        """What measures each version."""
+        from gpuexplorer.gui.code.versions import VersionBench
+
+        return VersionBench(self, self._session)
+
+    def is_edited(self, path: Path | None) -> bool:
+        """Return whether a file has edits that are not saved."""
+        return path in self._drafts or (self._typed is not None and self._typed[0] == path)
+
+    # ---- typing
+
+    def typed(self, path: Path | None) -> str | None:
+        """Return a file's text that waits for a pause; None where nothing does."""
+        return self._typed[1] if self._typed is not None and self._typed[0] == path else None
+
+    def type(self, path: Path, text: str) -> None:
+        """Take a file's text after a key; it is measured once there is a pause."""
+        if self._typed is not None and self._typed[0] != path:
+            self.take()
+        first = not self.is_edited(path)
+        self._typed = (path, text)
+        self._pause.start()
+        if first:
+            self.changed.emit()
+
+    def take(self) -> None:
+        """Keep what was typed, and have it measured."""
+        self._pause.stop()
+        if self._typed is None:
+            return
+        (path, text), self._typed = self._typed, None
+        draft = self._drafts.get(path)
+        saved = draft.saved if draft is not None else self._text_of(path)
+        if saved is None:
+            return
+        if text == saved:
+            self._forget(path)
+        else:
+            self._keep(Draft(path=str(path), text=text, saved=saved))
+        self._show(path, text)
+
+    def _text_of(self, path: Path) -> str | None:
+        """Return what a file holds; None where it cannot be read, which is told."""
+        try:
+            return read_source(path)
+        except InputError as error:
+            self._tell(error)
+            return None
+
+    def _keep(self, draft: Draft) -> None:
+        self._drafts[Path(draft.path)] = draft
+        try:
+            keep_draft(draft)
+        except ExplorerError as error:
+            self._tell(error)
+        self.changed.emit()
+
+    def _forget(self, path: Path) -> None:
+        self._drafts.pop(path, None)
+        drop_draft(path)
+        self.changed.emit()
+
+    def _show(self, path: Path, text: str) -> None:
+        """Have a file's text measured in place of the one before."""
+        experiment = self._session.experiment
+        before = experiment.workload
+        workloads = {
+            name: _with_text(workload, path, text)
+            for name, workload in experiment.workloads.items()
+        }
+        experiment.set_workloads(workloads)
+        if experiment.workload.sha256 != before.sha256:
+            self.bench.take(before, experiment.workload)
+
+    # ---- saving
+
+    def save(self, path: Path) -> bool:
+        """Write a file's edits into it; return whether that could be done."""
+        self.take()
+        draft = self._drafts.get(path)
+        if draft is None:
+            return True
+        try:
+            with atomic_file(path) as stream:
+                stream.write(draft.text.encode())
+        except ExplorerError as error:
+            self._tell(error)
+            return False
+        self._forget(path)
+        return True
+
+    def revert(self, path: Path) -> None:
+        """Go back to what the file holds."""
+        self._typed = None if self._typed is not None and self._typed[0] == path else self._typed
+        text = self._text_of(path)
+        if text is not None:
+            self._forget(path)
+            self._show(path, text)
+
+    # ---- with what is on the disk
+
+    def with_edits(self, workloads: dict[str, Workload]) -> dict[str, Workload]:
+        """Return workloads as they were read, with the edits that are not saved in their place.
+
+        Those of an earlier window are among them. A file that another program saved meanwhile is
+        told of, and the user chooses.
+        """
+        self.take()
+        found, back = dict(workloads), []
+        for workload in workloads.values():
+            for name, text in workload.source.files.items():
+                path = file_of(workload, name)
+                draft = None if path is None else self._drafts.get(path) or find_draft(path)
+                if path is None or draft is None:
+                    continue
+                if text == draft.text:
+                    self._forget(path)
+                    continue
+                if path not in self._drafts:
+                    back.append(path.name)
+                self._drafts[path] = msgspec.structs.replace(draft, saved=text)
+                if text != draft.saved:
+                    self._ask(path)
+                found = {key: _with_text(one, path, draft.text) for key, one in found.items()}
+        if back:
+            words = f"Edits of {listed(back)} that were not saved are back."
+            self.notice.emit(Notice("info", words))
+        self.changed.emit()
+        return found
+
+    def restore(self) -> None:
+        """Bring back the edits that an earlier window did not save."""
+        experiment = self._session.experiment
+        found = self.with_edits(experiment.workloads)
+        if any(found[name] is not experiment.workloads[name] for name in found):
+            experiment.set_workloads(found)
+
+    def _ask(self, path: Path) -> None:
+        """Say that a file with edits here was saved elsewhere; until told otherwise these stay."""
+        self.notice.emit(
+            Notice(
+                "warning",
+                f"{path.name} was saved by another program. Your edits here are kept.",
+                (("Take the file", lambda: self.revert(path)),),
+            )
+        )
+
+    def _tell(self, error: ExplorerError) -> None:
+        self.notice.emit(Notice("bad", f"{capital(str(error))}."))
+
+
+def _with_text(workload: Workload, path: Path, text: str) -> Workload:
+    """Return a workload with another text of one of its files; the same one if it has it not."""
+    source = workload.source
+    if file_of(workload, path.name) != path or source.files.get(path.name, text) == text:
+        return workload
+    files = {**source.files, path.name: text}
+    return Workload(msgspec.structs.replace(source, files=files))

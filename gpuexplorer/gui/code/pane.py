@@ -1,0 +1,137 @@
+"""A kernel's source with its title, what can be done with its edits, and a line to find words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QTextBrowser, QVBoxLayout, QWidget
+
+from gpuexplorer.gui.code.editing import Editing
+from gpuexplorer.gui.code.find import FindBar
+from gpuexplorer.gui.code.messages import LineMessage
+from gpuexplorer.gui.code.versions import VersionStrip, differences
+from gpuexplorer.gui.code.view import CodeView
+from gpuexplorer.gui.info_dialog import InfoDialog
+from gpuexplorer.gui.plots.base import muted_label
+from gpuexplorer.gui.screen import open_size
+from gpuexplorer.search.versions import Version
+from gpuexplorer.workloads.workload import Workload
+
+
+class CodePane(QWidget):
+    """Shows one source; one of the user's own can be edited, and is measured as it is typed."""
+
+    def __init__(self, editing: Editing) -> None:
+        super().__init__()
+        self._editing = editing
+        self._path: Path | None = None
+        self._workload: Workload | None = None
+        self._title_words = ""
+        self.title = muted_label()
+        self.title.setObjectName("codeTitle")
+        self.view = CodeView("kernelSource", "Kernel source")
+        self.view.edited.connect(self._type)
+        self.strip = VersionStrip()
+        self.find_bar = FindBar(self.view)
+        self.save_button = self._button(
+            "&Save", "codeSave", "Write the edits into the file (Ctrl+S)"
+        )
+        self.save_button.clicked.connect(lambda _=False: self.save())
+        self.revert_button = self._button("&Revert", "codeRevert", "Go back to what the file holds")
+        self.revert_button.clicked.connect(lambda _=False: self.revert())
+        self.view.save_asked.connect(self.save)
+        self.view.find_asked.connect(self.find_bar.begin)
+        head = QHBoxLayout()
+        head.setContentsMargins(12, 4, 12, 4)
+        head.setSpacing(8)
+        head.addWidget(self.title, 1)
+        head.addWidget(self.save_button)
+        head.addWidget(self.revert_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self.strip)
+        column.addWidget(self.view, 1)
+        column.addWidget(self.find_bar)
+        self.strip.restored.connect(self._restore)
+        self.strip.compared.connect(self._compare)
+        editing.changed.connect(self._tell_state)
+        editing.bench.changed.connect(self._show_versions)
+        self._tell_state()
+
+    def _button(self, words: str, name: str, tip: str) -> QPushButton:
+        button = QPushButton(words)
+        button.setObjectName(name)
+        button.setToolTip(tip)
+        return button
+
+    def show_source(
+        self, title: str, text: str, line: int | None = None, path: Path | None = None
+    ) -> None:
+        """Show a text and mark one of its lines; with ``path`` the file may be edited."""
+        other = (title, path) != (self._title_words, self._path)
+        self._title_words, self._path = title, path
+        self.view.set_editable(path is not None)
+        self.view.show_text(self._editing.typed(path) or text)
+        self.view.mark_line(line)
+        if other:
+            self.view.scroll_to(line or 0)
+        self._tell_state()
+
+    def show_messages(self, messages: Sequence[LineMessage]) -> None:
+        """Mark what compilers say of lines."""
+        if tuple(messages) != self.view.messages:
+            self.view.show_messages(messages)
+
+    def save(self) -> None:
+        """Write the edits into the file."""
+        if self._path is not None:
+            self._editing.save(self._path)
+
+    def revert(self) -> None:
+        """Drop the edits."""
+        if self._path is not None:
+            self._editing.revert(self._path)
+
+    def show_workload(self, workload: Workload | None) -> None:
+        """Show the versions of a workload in the strip; None shows none."""
+        self._workload = workload
+        self._show_versions()
+
+    def _show_versions(self) -> None:
+        found = self._workload
+        self.strip.show_versions(self._editing.bench.of(found) if found is not None else [])
+
+    def _restore(self, version: Version) -> None:
+        """Put the text of a version in place of the present one, as one step of undo."""
+        text = None if self._path is None else version.workload.source.files.get(self._path.name)
+        if text is not None:
+            self.view.replace_text(text)
+            self.view.setFocus()
+
+    def _compare(self, version: Version) -> None:
+        """Show what changed from a version to the present text."""
+        if self._path is not None:
+            dialog = InfoDialog(self, "differences", f"From version {version.number} on")
+            dialog.text.setLineWrapMode(QTextBrowser.LineWrapMode.NoWrap)
+            words = differences(self._path, version, self.view.toPlainText())
+            dialog.text.setFontFamily(self.view.font().family())
+            dialog.text.setPlainText(words)
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            dialog.resize(open_size(dialog, 760, 520))
+            dialog.open()
+
+    def _type(self) -> None:
+        if self._path is not None:
+            self._editing.type(self._path, self.view.toPlainText())
+
+    def _tell_state(self) -> None:
+        edited = self._editing.is_edited(self._path)
+        words = [self._title_words, *(["edited, not saved"] if edited else [])]
+        self.title.setText(" · ".join(filter(None, words)))
+        for button in (self.save_button, self.revert_button):
+            button.setVisible(self._path is not None)
+            button.setEnabled(edited)

@@ -1,0 +1,345 @@
+"""The Accesses view: what a warp of the present kernel asks of memory, request by request."""
+
+from __future__ import annotations
+
+import msgspec
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSlider,
+    QSpinBox,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gpuexplorer.charts.caption import Caption
+from gpuexplorer.core.accesses import AccessLook, AccessProfile
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.sharing import shared
+from gpuexplorer.core.units import count
+from gpuexplorer.exchange.csv_table import write_sheet
+from gpuexplorer.gui.export import Exported
+from gpuexplorer.gui.job import EngineJob
+from gpuexplorer.gui.model.warp import grid_words, picture
+from gpuexplorer.gui.notice import capital
+from gpuexplorer.gui.plots.warp import GridPlot, WarpPlot
+from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.show.table import SheetTable
+from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.widgets.caption import CaptionLine
+from gpuexplorer.gui.widgets.late import scrolled
+from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.gui.worker import EngineWorker
+from gpuexplorer.results.accesses import place_words, sheet_of
+from gpuexplorer.workloads.workload import Workload
+
+FORMATS = {"csv": "CSV table of the accesses", "json": "JSON document with every request"}
+NOTHING_YET = (
+    "Count the accesses of a warp to see which sectors and banks its lanes meet in, line by line. "
+    "One block runs on the CPU device, and measuring pauses meanwhile."
+)
+
+
+class AccessesJob(EngineJob):
+    """Counts the accesses of one warp; ``ended`` carries the profile."""
+
+    doing = "counting the accesses of a warp"
+    done = "accesses counted"
+    not_done = "counting was stopped"
+
+    def __init__(
+        self, worker: EngineWorker, config: RunConfig, workload: Workload, look: AccessLook
+    ) -> None:
+        super().__init__(worker)
+        self.setObjectName("accesses")
+        self._config, self._workload, self._look = config, workload, look
+
+    def work(self) -> object:
+        """Count."""
+        return self.accesses(self._config, self._workload, self._look)
+
+
+class AccessesView(QWidget):
+    """Counts through the session's engine, and again whenever the knobs move while it is shown."""
+
+    restored = Signal(object)
+    """A configuration that the knobs shall take."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.setObjectName("accessesView")
+        self.setAutoFillBackground(True)
+        self.setBackgroundRole(self.palette().ColorRole.Base)
+        self._session = session
+        self.shown: AccessProfile | None = None
+        self._job: AccessesJob | None = None
+        self._look = AccessLook()
+        self._tried: tuple[RunConfig, AccessLook] | None = None
+        """What was counted last, or could not be."""
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(self._head())
+        pages = self._pages()
+        self.caption = CaptionLine("accesses", dims=(self.split,))
+        self.caption.restored.connect(self.restored)
+        column.addWidget(self.caption)
+        column.addWidget(pages, 1)
+        session.knobs_changed.connect(self.refresh)
+        session.devices_changed.connect(self.refresh)
+        session.state_changed.connect(self.refresh)
+        self.refresh()
+
+    # ---- construction
+
+    def _head(self) -> QHBoxLayout:
+        self.count_button = QPushButton("Count accesses")
+        self.count_button.setObjectName("countAccessesButton")
+        self.count_button.clicked.connect(lambda _=False: self.count())
+        self.launch_box = QSpinBox()
+        self.launch_box.setObjectName("accessLaunchBox")
+        self.launch_box.setAccessibleName("Launch of the variant")
+        self.launch_label = QLabel("Launch")
+        self.launch_label.setBuddy(self.launch_box)
+        self.launch_box.setToolTip("Which launch of the variant is looked at, from 0")
+        self.launch_box.valueChanged.connect(self._launch_chosen)
+        self.status = Words()
+        self.status.setObjectName("accessesStatus")
+        self.status.setProperty("role", "muted")
+        head = QHBoxLayout()
+        head.setContentsMargins(12, 8, 12, 6)
+        head.setSpacing(10)
+        head.addWidget(self.count_button)
+        head.addWidget(self.launch_label)
+        head.addWidget(self.launch_box)
+        head.addWidget(self.status, 1)
+        return head
+
+    def _pages(self) -> QWidget:
+        self.scrubber = QSlider(Qt.Orientation.Horizontal)
+        self.scrubber.setObjectName("requestSlider")
+        self.scrubber.setAccessibleName("Request of the warp, in the order of the program")
+        self.scrubber.setToolTip("The warp's requests, in the order of the program")
+        self.scrubber.valueChanged.connect(self._show_request)
+        self.grid = GridPlot()
+        self.grid.warp_picked.connect(self._pick_warp)
+        self.grid.block_picked.connect(self._pick_block)
+        self.warp = WarpPlot()
+        self.warp.stepped.connect(lambda step: self.scrubber.setValue(self.scrubber.value() + step))
+        self.place = Words()
+        self.place.setContentsMargins(12, 4, 12, 0)
+        self.place.setProperty("role", "muted")
+        self.request_words = Words()
+        self.request_words.setObjectName("requestWords")
+        self.request_words.setContentsMargins(12, 4, 12, 0)
+        self.table = SheetTable("accessTable", "Accesses of the warp by line and array")
+        self.table.current.connect(self._row_chosen)
+        self.notes = QLabel()
+        self.notes.setObjectName("accessNotes")
+        self.notes.setWordWrap(True)
+        self.notes.setProperty("role", "muted")
+        self.notes.setContentsMargins(12, 4, 12, 6)
+        upper, above = _column()
+        for widget, stretch in ((self.place, 0), (self.grid, 2), (self.request_words, 0),
+                                (self.warp, 3)):  # fmt: skip
+            above.addWidget(widget, stretch)
+        line = QHBoxLayout()
+        line.setContentsMargins(12, 0, 12, 6)
+        line.addWidget(self.scrubber)
+        above.addLayout(line)
+        lower, below = _column()
+        below.addWidget(self.table, 1)
+        room = scrolled(self.notes)
+        room.setObjectName("accessNotesRoom")
+        room.setAccessibleName("What follows from the accesses")
+        room.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        room.setMaximumHeight(for_text(92))
+        below.addWidget(room)
+        self.split = QSplitter(Qt.Orientation.Vertical)
+        self.split.setChildrenCollapsible(False)
+        self.split.setHandleWidth(1)
+        self.split.addWidget(upper)
+        self.split.addWidget(lower)
+        self.split.setSizes([330, 210])
+        self.message = QLabel(NOTHING_YET)
+        self.message.setObjectName("accessesMessage")
+        self.message.setWordWrap(True)
+        self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.message.setProperty("role", "muted")
+        self.message.setContentsMargins(60, 20, 60, 60)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.message)
+        self.pages.addWidget(self.split)
+        return self.pages
+
+    # ---- counting
+
+    def _wanted(self) -> RunConfig:
+        """Return what is counted now; an ExplorerError says why nothing can be."""
+        experiment = self._session.experiment
+        if experiment.devices is None:
+            raise InputError("the devices are not known yet")
+        if experiment.variant.call is not None:
+            raise InputError("this variant is no kernel, and only those have accesses to count")
+        device = experiment.device
+        if device is None or device.kind != "cpu" or device.backend != "opencl":
+            raise InputError(
+                "accesses are counted on the CPU device", remedy="choose it among the devices"
+            )
+        return experiment.config()
+
+    def refresh(self) -> None:
+        """Say whether the present knobs can be counted, and count again what was shown."""
+        if not self.isVisible():
+            return
+        session = self._session
+        self.caption.follow(session.config, measuring=self._job is not None)
+        why_not = ""
+        wanted: RunConfig | None = None
+        try:
+            wanted = self._wanted()
+            self.launch_box.setMaximum(max(len(session.experiment.plan().steps) - 1, 0))
+        except ExplorerError as error:
+            why_not = capital(f"{error}.")
+        for widget in (self.launch_label, self.launch_box):
+            widget.setVisible(self.launch_box.maximum() > 0)
+        if self._job is not None:
+            why_not = "Counting…"
+        elif session.jobs.measuring:
+            why_not = "The engine is busy with something else."
+        self.count_button.setEnabled(not why_not)
+        self.count_button.setToolTip(
+            why_not or "Run one block on the CPU device and note what its threads access"
+        )
+        self.status.setText(why_not or self._headline())
+        if self.shown is None:
+            self.message.setText(why_not or NOTHING_YET)
+        elif not why_not and wanted is not None and self._tried != (wanted, self._look):
+            self.count()
+
+    def _headline(self) -> str:
+        if self.shown is None:
+            return ""
+        requests = count(self.shown.requests_total)
+        return f"{requests} requests of '{self.shown.entry}'"
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Bring up to date what was hidden."""
+        super().showEvent(event)
+        self.refresh()
+
+    def count(self) -> None:
+        """Count the accesses of the chosen warp with the present knobs."""
+        if self._job is not None:
+            return
+        try:
+            config = self._wanted()
+        except ExplorerError:
+            self.refresh()
+            return
+        self._look = self._inside(self._look)
+        session = self._session
+        job = AccessesJob(session.worker, config, session.experiment.workload, self._look)
+        job.ended.connect(self._counted)
+        self._tried = (config, self._look)
+        if session.jobs.begin(job):
+            self._job = job
+        self.refresh()
+
+    def _inside(self, look: AccessLook) -> AccessLook:
+        """Return the place that is meant, within the present grid and block."""
+        steps = self._session.experiment.plan().steps
+        launch = min(look.launch, len(steps) - 1)
+        step = steps[launch]
+        x, y, z = (min(at, size - 1) for at, size in zip(look.block, step.grid, strict=True))
+        warps = -(-step.threads_per_block // 32)
+        return AccessLook(launch=launch, block=(x, y, z), warp=min(look.warp, warps - 1))
+
+    def _counted(self, outcome: object) -> None:
+        self._job = None
+        if isinstance(outcome, AccessProfile):
+            self.show_profile(outcome)
+        self.refresh()
+
+    def _pick_warp(self, warp: int) -> None:
+        self._look = msgspec.structs.replace(self._look, warp=warp)
+        self.refresh()
+
+    def _pick_block(self, x: int, y: int) -> None:
+        self._look = msgspec.structs.replace(self._look, block=(x, y, self._look.block[2]))
+        self.refresh()
+
+    def _launch_chosen(self, launch: int) -> None:
+        self._look = AccessLook(launch=launch)
+        self.refresh()
+
+    # ---- showing
+
+    def show_profile(self, profile: AccessProfile) -> None:
+        """Show what was counted."""
+        self.shown = profile
+        device = self._session.experiment.device
+        units = device.compute_units if device is not None else 1
+        at_once = max(1, profile.config.threads or units)
+        self.caption.show_caption(Caption([profile.config]))
+        self.grid.show_profile(profile, at_once)
+        self.place.setText(f"{place_words(profile)} · {grid_words(profile, at_once)}")
+        sheet = sheet_of(profile)
+        self.table.show_sheet(sheet)
+        self.notes.setText(" ".join(sheet.notes))
+        with QSignalBlocker(self.scrubber):
+            self.scrubber.setRange(0, max(len(profile.requests) - 1, 0))
+            self.scrubber.setPageStep(max(len(profile.requests) // 20, 1))
+        self._show_request(self.scrubber.value())
+        self.pages.setCurrentWidget(self.split)
+
+    def _show_request(self, number: int) -> None:
+        if self.shown is None or not self.shown.requests:
+            self.warp.show_request(None)
+            self.request_words.setText("This warp asks for nothing.")
+            return
+        shown = picture(self.shown, number)
+        self.warp.show_request(shown)
+        at, total = count(number + 1), count(len(self.shown.requests))
+        self.request_words.setText(f"Request {at} of {total} · {shown.words}")
+        with QSignalBlocker(self.table):
+            self.table.show_key(str(shown.row))
+
+    def _row_chosen(self, key: str) -> None:
+        """Show the first request of a row, unless one of its own is shown."""
+        drawn = self.warp.shown
+        if self.shown is None or not key or (drawn is not None and str(drawn.row) == key):
+            return
+        for number, request in enumerate(self.shown.requests):
+            if str(request.row) == key:
+                self.scrubber.setValue(number)
+                return
+
+    # ---- files
+
+    def exported(self) -> Exported:
+        """Return how the counts are written; InputError when there are none."""
+        profile = self.shown
+        if profile is None:
+            raise InputError("no accesses were counted yet", remedy="press Count accesses first")
+        config = profile.config
+        return Exported(
+            f"{config.workload}-{config.variant}-{config.precision}-accesses",
+            lambda: shared(msgspec.json.encode(profile), [profile.environment]) + b"\n",
+            csv=lambda path: write_sheet(sheet_of(profile), path),
+            formats=FORMATS,
+        )
+
+
+def _column() -> tuple[QWidget, QVBoxLayout]:
+    widget = QWidget()
+    column = QVBoxLayout(widget)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(0)
+    return widget, column

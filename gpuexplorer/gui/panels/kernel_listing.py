@@ -1,0 +1,140 @@
+"""A kernel's instructions with what they come to: how many of each kind, and the registers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
+
+from gpuexplorer.analysis.instructions import KIND_TITLES, Kind
+from gpuexplorer.analysis.listing import KernelListing, line_differences, own_place, remarks
+from gpuexplorer.core.units import percent, plural
+from gpuexplorer.gui import typeface
+from gpuexplorer.gui.code.instructions import InstructionsText, rows_of
+from gpuexplorer.gui.plots.base import muted_label, title_label
+from gpuexplorer.gui.theme import theme
+
+FAMILIES: dict[str, tuple[Kind, ...]] = {
+    "float": ("fp32", "fp64", "fp16", "special function"),
+    "tensor": ("tensor",),
+    "integer": ("integer",),
+    "global": ("global load", "global store", "atomic"),
+    "shared": ("shared load", "shared store"),
+    "local": ("local load", "local store"),
+}
+"""Kinds that share a colour of the palette; those in none are "control" and "other"."""
+
+
+class MixStrip(QWidget):
+    """How many instructions there are of each family: a bar, and a legend below it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("instructionMix")
+        self.setAccessibleName("Instructions by kind")
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._kinds: Mapping[Kind, int] = {}
+        self.families: dict[str, int] = {}
+        theme().changed.connect(self.update)
+
+    def show_mix(self, mix: Mapping[Kind, int]) -> None:
+        """Show other numbers."""
+        known = {kind: family for family, kinds in FAMILIES.items() for kind in kinds}
+        found = dict.fromkeys([*FAMILIES, "control", "other"], 0)
+        for kind, number in mix.items():
+            found[known.get(kind, "control" if kind == "control" else "other")] += number
+        self._kinds = mix
+        self.families = {family: number for family, number in found.items() if number}
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Return the height of the bar and two lines."""
+        return QSize(220, 14 + 2 * (self.fontMetrics().height() + 2))
+
+    def event(self, event: QEvent) -> bool:
+        """Tell every kind in the tooltip."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            total = sum(self._kinds.values())
+            lines = [
+                f"{KIND_TITLES[kind]}: {number}, {percent(number / total)}"
+                for kind, number in self._kinds.items()
+            ]
+            QToolTip.showText(event.globalPos(), "\n".join(lines), self)
+            return True
+        return super().event(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the bar and the names, in two lines where one is too short."""
+        painter, colours = QPainter(self), theme()
+        painter.setFont(typeface.small(painter.font()))
+        total = sum(self.families.values())
+        swatches = dict(zip(FAMILIES, map(QColor, colours.chart.palette), strict=False))
+        swatches |= {"control": colours.q("muted"), "other": colours.q("disabled")}
+        left, at, row = 0.0, 0, 0
+        tall = painter.fontMetrics().height() + 2
+        for family, number in self.families.items():
+            colour = swatches[family]
+            wide = self.width() * number / total
+            painter.fillRect(QRectF(left, 2, max(wide - 1, 1), 8), colour)
+            left += wide
+            words = f"{family} {number}"
+            needed = 14 + painter.fontMetrics().horizontalAdvance(words) + 8
+            if at and at + needed > self.width():
+                at, row = 0, row + 1
+            top = 13 + row * tall
+            painter.fillRect(QRectF(at, top + (tall - 9) / 2, 9, 9), colour)
+            painter.setPen(colours.q("muted"))
+            place = QRectF(at + 13, top, needed, tall)
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, words)
+            at += needed
+        painter.end()
+
+
+class ListingColumn(QWidget):
+    """One kernel's listing with its figures; ``line_chosen`` carries a row that was clicked."""
+
+    line_chosen = Signal(int)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.kernel: KernelListing | None = None
+        self.title = title_label("")
+        self.figures = muted_label()
+        self.figures.setObjectName(f"{name}Figures")
+        self.mix = MixStrip()
+        self.text = InstructionsText(name)
+        self.text.line_chosen.connect(self.line_chosen)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 4, 0, 0)
+        column.setSpacing(2)
+        for widget in (self.title, self.figures, self.mix):
+            column.addWidget(widget)
+        column.addWidget(self.text, 1)
+
+    def show_kernel(self, kernel: KernelListing, form: str) -> None:
+        """Show a kernel in a form."""
+        self.kernel = kernel
+        self.title.setText(kernel.title)
+        instructions = plural(len(kernel.sass), "{number} instruction", "{number} instructions")
+        alive = kernel.most_live_registers
+        facts = [f"{kernel.registers_per_thread} registers a thread"]
+        facts += [] if alive is None else [f"{alive} alive at most"]
+        self.figures.setText(" · ".join([*facts, instructions]))
+        self.figures.setToolTip("\n".join(remarks(kernel)))
+        self.mix.show_mix(kernel.mix)
+        self.text.show_rows(rows_of(kernel, form))
+
+
+def differing_rows(
+    kernel: KernelListing, other: KernelListing, sources: Collection[str]
+) -> list[int]:
+    """Return the rows whose opcodes the same line of another kernel has not, or has fewer of."""
+    lines = {one.place: one.first for one in line_differences(kernel, other, sources)}
+    found = []
+    for number, one in enumerate(kernel.sass):
+        place = own_place(one, sources) or (one.places[0] if one.places else None)
+        if place in lines and one.opcode in lines[place]:
+            found.append(number)
+    return found

@@ -1,0 +1,129 @@
+"""Versions of a source that is being edited: each verified, timed, and held against the last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gpuexplorer.core.comparison import FEWEST_PAIRS, Comparison
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.units import speed, speed_than
+from gpuexplorer.engine.interleave import Measures
+from gpuexplorer.engine.protocol import MAX_NOISE
+from gpuexplorer.search.compare import Comparing, ContestantConfig
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.workload import Workload
+
+FIRST_S = 0.3
+"""How long the first version is sampled at the most."""
+TURN_S = 0.01
+LONG_S = 0.02
+"""Of a kernel that takes less, two versions take the fewest turns that tell a ratio; ..."""
+IN_TURNS_S = 2.0
+"""... of another, as many as fit into this."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version: its run, or why there is none, and how it stands beside the one before."""
+
+    number: int
+    workload: Workload
+    time_utc: str
+    run: RunResult | None = None
+    error: ExplorerError | None = None
+    before: int | None = None
+    """The number of the version that it took turns with: the last one that ran."""
+    comparison: Comparison | None = None
+    """Its times divided by those of the version before; None where too few turns were taken."""
+
+    @property
+    def beside(self) -> str:
+        """How fast it is beside the version that it took turns with; empty for none."""
+        found, other = self.comparison, f"version {self.before}"
+        if self.before is None:
+            return ""
+        if found is None:
+            return f"too few turns beside {other}"
+        if found.verdict == "can't tell":
+            return (
+                f"can't tell from {other} ({speed(found.ratio, found.ci95_low, found.ci95_high)})"
+            )
+        if found.verdict == "same":
+            return f"as fast as {other}"
+        return speed_than(found.ratio, other, found.ci95_low, found.ci95_high)
+
+
+class Versions:
+    """The versions of one workload in their order."""
+
+    def __init__(self, *, allow_long: bool = False) -> None:
+        self._allow_long = allow_long
+        self.all: list[Version] = []
+
+    @property
+    def last_good(self) -> Version | None:
+        """The latest version that ran."""
+        return next((v for v in reversed(self.all) if v.run is not None), None)
+
+    def begin(self, workload: Workload, run: RunResult) -> None:
+        """Take in the first version with a run of it that was measured before."""
+        self.all.append(Version(1, workload, run.time_utc, run))
+
+    def take(
+        self, session: Measures, workload: Workload, devices: DeviceList, request: RunRequest
+    ) -> Version:
+        """Measure a new version with these knobs; one that cannot be measured holds the error.
+
+        Raises Cancelled where the session does; then it is none.
+        """
+        number, time_utc = len(self.all) + 1, datetime.now(UTC).isoformat(timespec="milliseconds")
+        before = self.last_good
+        try:
+            config = complete(request, workload, devices)
+            if before is None or before.run is None:
+                how = RunOptions(seconds=FIRST_S, max_noise=MAX_NOISE, allow_long=self._allow_long)
+                run = session.measure(config, workload, how).result()
+                found = Version(number, workload, time_utc, run)
+            else:
+                run, comparison = self._in_turns(
+                    session,
+                    before,
+                    complete(request, before.workload, devices),
+                    workload,
+                    config,
+                )
+                found = Version(
+                    number, workload, time_utc, run, before=before.number, comparison=comparison
+                )
+        except ExplorerError as error:
+            found = Version(number, workload, time_utc, error=error)
+        self.all.append(found)
+        return found
+
+    def _in_turns(
+        self,
+        session: Measures,
+        before: Version,
+        old: RunConfig,
+        workload: Workload,
+        config: RunConfig,
+    ) -> tuple[RunResult, Comparison | None]:
+        assert before.run is not None  # as the last one that ran has
+        contestants = (
+            ContestantConfig(f"version {before.number}", old, before.workload),
+            ContestantConfig(f"version {len(self.all) + 1}", config, workload),
+        )
+        short = (before.run.timing.median_s or 0.0) < LONG_S
+        comparing = Comparing(
+            contestants,
+            rounds=FEWEST_PAIRS if short else None,
+            turn_s=TURN_S,
+            allow_long=self._allow_long,
+        )
+        comparing.measure(session, seconds=IN_TURNS_S)
+        return comparing.result().contestants[1].run, comparing.standings()[1].comparison

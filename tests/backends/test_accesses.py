@@ -1,0 +1,425 @@
+"""The accesses that kernels note on the CPU device are those that they make, and nothing else."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
+from gpuexplorer.core.accesses import AccessLook, AccessRow, Trace
+from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.workload import Workload
+from tests.backends.opencl_support import device, made_workload, ready_runner
+from tests.support import access_model as model
+
+pytestmark = pytest.mark.skipif("Portable" in device().driver, reason="notes need C++ for OpenCL")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+FIRST = AccessLook()
+
+
+def trace(workload: Workload, look: AccessLook = FIRST, **request: Any) -> Trace:
+    runner, _ = ready_runner(workload, **request)
+    try:
+        return runner.accesses(look)
+    finally:
+        runner.free()
+
+
+@functools.cache
+def shipped(name: str) -> Workload:
+    return pick(load([]), name)
+
+
+def counts(row: AccessRow) -> model.Counted:
+    return model.Counted(
+        row.requests, row.lanes, row.used_B, row.sectors, row.least_sectors,
+        row.passes, row.least_passes,
+    )  # fmt: skip
+
+
+# ---- the shipped kernels against a model of their own
+
+FLAT = [(x,) for x in (1, 7, 32, 33, 48, 64, 96, 100, 128, 256, 512, 1024)]
+WARPS = [(32 * x,) for x in (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32)]
+PLANE = [(16, 16), (32, 8), (8, 32), (1, 64), (64, 1), (32, 32), (4, 4), (7, 5), (33, 3), (128, 2),
+         (2, 128), (1, 1)]  # fmt: skip
+SHARED = frozenset({"tiles", "tile", "tree", "warpSums"})
+
+
+class Case(NamedTuple):
+    workload: str
+    variant: str
+    program: model.Program
+    blocks: Sequence[tuple[int, ...]]
+    sizes: tuple[int, ...]
+    launch: int = 0
+    precision: str = "fp32"
+
+
+LARGE = (1000, 4096, 100_000)
+SMALL = (16, 45, 96)
+CASES = [
+    Case("matmul", "naive", model.matmul, PLANE, SMALL),
+    Case("matmul", "uncoalesced", model.uncoalesced, PLANE, SMALL),
+    Case("matmul", "tiled", model.tiled_matmul, PLANE, SMALL),
+    Case("matmul", "tiled", model.tiled_matmul, PLANE, SMALL, precision="fp64"),
+    Case("transpose", "naive", model.transpose, PLANE, SMALL),
+    Case("transpose", "tiled", model.tiled_transpose, PLANE, SMALL),
+    Case("transpose", "tiled", model.tiled_transpose, PLANE, SMALL, precision="fp64"),
+    Case("transpose", "padded", model.padded_transpose, PLANE, SMALL),
+    Case("transpose", "padded", model.padded_transpose, PLANE, SMALL, precision="fp16"),
+    Case("reduction", "tree", model.tree, FLAT, LARGE),
+    Case("reduction", "tree", model.final_tree, FLAT, LARGE, 1),
+    Case("reduction", "shuffle", model.shuffled, WARPS, LARGE),
+    Case("reduction", "shuffle", model.final_shuffled, WARPS, LARGE, 1),
+    Case("stream", "copy", model.each("A", "C"), FLAT, LARGE),
+    Case("stream", "scale", model.each("A", "C"), FLAT, LARGE),
+    Case("stream", "add", model.each("AB", "C"), FLAT, LARGE),
+    Case("stream", "triad", model.each("AB", "C"), FLAT, LARGE),
+    Case("vector_add", "direct", model.each("AB", "C"), FLAT, LARGE),
+    Case("vector_add", "grid_stride", model.grid_stride, FLAT, LARGE),
+]  # fmt: skip
+ITEMSIZE_B = {"fp16": 2, "fp32": 4, "fp64": 8}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.variant}-{c.launch}-{c.precision}")
+def test_counts_equal_those_of_an_independent_model(
+    case: Case, request: pytest.FixtureRequest
+) -> None:
+    """Every shipped kernel with 12 blocks; all three sizes of each in ``make test-long``."""
+    every = request.config.getoption("--order-seed") is not None
+    for number, block in enumerate(case.blocks):
+        for size in case.sizes if every else [case.sizes[number % len(case.sizes)]]:
+            check(case, block, size, number)
+
+
+def check(case: Case, block: tuple[int, ...], size: int, number: int) -> None:
+    width, height = (*block, 1)[:2]
+    runner, _ = ready_runner(
+        shipped(case.workload),
+        variant=case.variant,
+        size={"N": size},
+        block=block,
+        precision=case.precision,
+    )
+    try:
+        step = runner.plan.steps[case.launch]
+        grid_x, grid_y, _ = step.grid
+        warps = -(-width * height // 32)
+        bx, by = (number * 7) % grid_x, (number * 5) % grid_y
+        look = AccessLook(launch=case.launch, block=(bx, by, 0), warp=number % warps)
+        found = runner.accesses(look)
+        tile = runner.plan.defines.get("TILE", 0)
+        n = size if case.launch == 0 else runner.plan.steps[0].grid[0]
+    finally:
+        runner.free()
+    block_lanes = {
+        i: list(
+            case.program(
+                model.Thread(i % width, i // width, bx, by, width, height, grid_x), n, tile
+            )
+        )
+        for i in range(width * height)
+    }
+    lanes = {i % 32: block_lanes[i] for i in block_lanes if i // 32 == look.warp}
+    itemsize_B = ITEMSIZE_B[case.precision]
+    expected = model.counted(lanes, itemsize_B, SHARED)
+    assert joined(found.rows) == expected, (block, size)
+    assert found.requests_total == sum(one.requests for one in expected.values())
+    for array in found.arrays:
+        of_warp = {t.element for ts in lanes.values() for t in ts if t.array == array.name}
+        of_block = {t.element for ts in block_lanes.values() for t in ts if t.array == array.name}
+        assert array.warp_B == itemsize_B * len(of_warp)
+        assert array.block_B == itemsize_B * len(of_block)
+
+
+def joined(rows: tuple[AccessRow, ...]) -> dict[tuple[str, str], model.Counted]:
+    """Return the counts by expression and kind, of all lines together."""
+    found: dict[tuple[str, str], model.Counted] = {}
+    for row in rows:
+        so_far = found.get((row.text, row.kind), model.Counted(0, 0, 0, 0, 0, 0, 0))
+        both = zip(so_far, counts(row), strict=True)
+        found[row.text, row.kind] = model.Counted(*(a + b for a, b in both))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [((32, 8), {"A": 1, "B": 4, "C": 4}), ((1, 64), {"A": 32, "B": 1, "C": 32})],
+)
+def test_the_textbook_product_is_what_theory_says(
+    block: tuple[int, int], expected: dict[str, int]
+) -> None:
+    matmul = shipped("matmul")
+    found = trace(matmul, variant="naive", size={"N": 64}, block=block, precision="fp32")
+    assert {row.array: row.sectors_per_request for row in found.rows} == expected
+
+
+# ---- random index expressions
+
+COUNTED = """
+__global__ void made(const float *A, float *B, int N)
+{{
+    __shared__ float s[4096];
+    int x = threadIdx.x, y = threadIdx.y, b = blockIdx.x;
+    s[{index} & 4095] = A[{index} & 65535];
+    __syncthreads();
+    B[0] = s[0];
+}}
+"""
+
+
+@st.composite
+def expressions(draw: st.DrawFn) -> tuple[str, Callable[[int, int, int], int]]:
+    """Draw an index of x, y and b as text, and as what computes it."""
+    a, c, d, shift = (draw(st.integers(0, most)) for most in (70, 70, 300, 3))
+    odd = draw(st.booleans())
+    if odd:
+        return f"((x * {a} ^ y * {c}) + b * {d})", lambda x, y, b: (x * a ^ y * c) + b * d
+    return (
+        f"((x << {shift}) + y * {c} + b * {d} + x / 3)",
+        lambda x, y, b: (x << shift) + y * c + b * d + x // 3,
+    )
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(expressions(), st.sampled_from([(32, 4), (8, 16), (5, 7), (64, 1)]), st.integers(0, 1))
+def test_counts_of_random_indices_equal_the_model(
+    drawn: tuple[str, Callable[[int, int, int], int]], block: tuple[int, int], place: int
+) -> None:
+    text, computed = drawn
+    found = trace(
+        made_workload(COUNTED.format(index=text), block="[32, 4]", grid="[2, 1]"),
+        AccessLook(block=(place, 0, 0)),
+        size={"N": 65536},
+        block=block,
+        precision="fp32",
+    )
+    lanes = {
+        lane: [
+            model.Touch("A", "read", (), "A", at & 65535),
+            model.Touch("s", "write", (), "s", at & 4095),
+        ]
+        for lane in range(min(32, block[0] * block[1]))
+        for at in [computed(lane % block[0], lane // block[0], place)]
+    }
+    expected = model.counted(lanes, 4, frozenset("s"))
+    mine = {(r.array, r.kind): counts(r) for r in found.rows}
+    assert mine["A", "read"] == expected["A", "read"]
+    assert mine["s", "write"] == expected["s", "write"]
+
+
+# ---- what a kernel may be made of
+
+
+def rows_of(body: str, **made: Any) -> dict[tuple[str, str], AccessRow]:
+    request = {"size": {"N": 256}, "block": (64,), "precision": "fp32", **made.pop("request", {})}
+    found = trace(made_workload(body, **made), **request)
+    return {(row.text, row.kind): row for row in found.rows}
+
+
+def kernel(body: str, before: str = "") -> str:
+    head = "__global__ void made(const float *A, float *B, int N)\n{\nint i = threadIdx.x;"
+    return f"{before}\n{head}\n{body}\n}}\n"
+
+
+def test_wide_elements_are_requests_of_their_own_width() -> None:
+    rows = rows_of(
+        kernel(
+            "float4 v = reinterpret_cast<const float4 *>(A)[i];\n"
+            "const float2 *p = (const float2 *)A; float2 w = p[i];\n"
+            "float y = ((const float4 *)A)[i].y;\n"
+            "B[i] = v.x + w.y + y;"
+        )
+    )
+    four = rows["reinterpret_cast<const float4 *>(A)[i]", "read"]
+    assert (four.width_B, four.sectors, four.used_B, four.requests) == (16, 16, 512, 1)
+    assert (rows["p[i]", "read"].width_B, rows["p[i]", "read"].sectors) == (8, 8)
+    member = rows["((const float4 *)A)[i].y", "read"]
+    assert (member.width_B, member.sectors, member.used_B) == (4, 16, 128)
+
+
+def test_a_structure_comes_in_pieces_as_its_alignment_allows() -> None:
+    before = "struct Three { float a, b, c; };"
+    rows = rows_of(
+        kernel("Three t = ((const Three *)A)[i]; B[i] = t.a + ((const Three *)A)[i].b;", before)
+    )
+    whole = rows["((const Three *)A)[i]", "read"]
+    assert (whole.width_B, whole.requests, whole.lanes) == (4, 3, 96)
+    assert rows["((const Three *)A)[i].b", "read"].sectors == 12
+
+
+def test_wide_elements_in_shared_memory_go_in_the_phases_of_the_hardware() -> None:
+    rows = rows_of(
+        kernel(
+            "__shared__ float4 s[64]; __shared__ float2 t[64 * 16];\n"
+            "s[i] = make_float4(1, 2, 3, 4); t[i * 16] = make_float2(1, 2);\n"
+            "__syncthreads(); B[i] = s[i].x;"
+        )
+    )
+    straight, strided = rows["s[i]", "write"], rows["t[i * 16]", "write"]
+    assert (straight.passes, straight.least_passes, straight.conflicts) == (4, 4, 0)
+    assert (strided.passes, strided.least_passes) == (32, 2)
+    assert rows["s[i].x", "read"].passes == 4
+
+
+def test_pointers_in_helpers_and_loops_keep_the_lanes_together() -> None:
+    before = (
+        "__device__ float total(const float *__restrict__ p, int n, int step)\n"
+        "{\nfloat sum = 0;\nfor (int k = 0; k < n; k++) { sum += *p; p += step; }\nreturn sum;\n}\n"
+    )
+    rows = rows_of(
+        kernel(
+            "float sum = i < 16 ? total(A + i, 4, 32) : total(&A[i], 2 + i % 2, 32);\n"
+            "for (int k = i; k < 128; k += blockDim.x) { if (k % 3 == 0) continue; B[k] = sum; }",
+            before,
+        )
+    )
+    read = rows["*p", "read"]
+    assert (read.requests, read.lanes) == (4 + 3, 16 * 4 + 8 * 2 + 8 * 3)
+    assert rows["B[k]", "write"].requests == 2
+    assert ("A[i]", "read") not in rows, "an address alone is no access"
+
+
+def test_changes_and_atomics_are_named_as_such() -> None:
+    arrays = 'A = { shape = ["N"], role = "in" }\nB = { shape = ["N"], role = "out", type = "int" }'
+    rows = rows_of(
+        "__global__ void made(const float *A, int *B, int N)\n{\nint i = threadIdx.x;\n"
+        "__shared__ int counts[8]; __shared__ int first;\n"
+        "if (i < 8) counts[i] = 0;\nif (i == 0) first = 7;\n__syncthreads();\n"
+        "atomicAdd(&counts[i % 8], 1);\n__syncthreads();\n"
+        "B[i] += first; B[i]++; atomicAdd(B + 3, counts[1]);\n}\n",
+        arrays=arrays,
+    )
+    atomic = rows["&counts[i % 8]", "atomic"]
+    assert (atomic.lanes, atomic.passes) == (32, 1)
+    assert rows["B + 3", "atomic"].sectors == 1
+    assert rows["B[i]", "read"].requests == rows["B[i]", "write"].requests == 1
+    assert rows["first", "read"].lanes == 32 and rows["first", "write"].lanes == 1
+
+
+def test_rows_of_shared_arrays_and_arrays_in_registers_are_no_accesses() -> None:
+    before = "__device__ float third(const float *row) { return row[3]; }\n"
+    rows = rows_of(
+        kernel(
+            "__shared__ float tile[64][17]; float mine[4] = {1, 2, 3, 4}, *p = mine;\n"
+            "tile[i][3] = A[i] * mine[i % 4] + p[1];\n__syncthreads();\nB[i] = third(tile[i]);",
+            before,
+        )
+    )
+    assert set(rows) == {
+        ("tile[i][3]", "write"), ("A[i]", "read"), ("row[3]", "read"), ("B[i]", "write")
+    }  # fmt: skip
+    assert rows["row[3]", "read"].passes == 1
+
+
+def test_shared_memory_in_nested_blocks_and_helpers_keeps_its_name() -> None:
+    before = (
+        "__device__ float turned(float v)\n{\n__shared__ float mine[64]; __shared__ float one;\n"
+        "mine[threadIdx.x] = v; if (threadIdx.x == 0) one = 2;\n__syncthreads();\n"
+        "return mine[63 - threadIdx.x] * one;\n}\n"
+    )
+    rows = rows_of(
+        kernel(
+            "if (N > 0) {\n__shared__ float inner[64];\ninner[i] = turned(A[i]);\n"
+            "__syncthreads();\nB[i] = inner[i];\n}",
+            before,
+        )
+    )
+    names = {key: row.array for key, row in rows.items()}
+    assert names["inner[i]", "write"] == names["inner[i]", "read"] == "inner"
+    assert names["mine[63 - threadIdx.x]", "read"] == "mine"
+    assert names["one", "read"] == "one" and rows["one", "write"].lanes == 1
+
+
+def test_threads_that_left_before_a_barrier_ask_for_nothing() -> None:
+    rows = rows_of(
+        kernel(
+            "__shared__ float s[64]; int at = blockIdx.x * blockDim.x + i;\n"
+            "if (at >= 20) return;\ns[i] = A[at];\n__syncthreads();\nB[at] = s[19 - i];"
+        )
+    )
+    lanes = {key: row.lanes for key, row in rows.items()}
+    assert set(lanes.values()) == {20} and len(lanes) == 4, lanes
+
+
+def test_cooperative_groups_know_the_place_of_the_block_that_is_looked_at() -> None:
+    before = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
+    source = kernel(
+        "cg::thread_block block = cg::this_thread_block();\n"
+        "int at = block.group_index().x * 64 + block.thread_rank();\n"
+        "if (gridDim.x == 4) B[at] = A[at];",
+        before,
+    )
+    found = trace(
+        made_workload(source), AccessLook(block=(2, 0, 0)),
+        size={"N": 256}, block=(64,), precision="fp32",
+    )  # fmt: skip
+    assert [r.offsets_B[0] for r in found.requests] == [512, 512]
+
+
+def test_requests_are_in_the_order_of_the_program() -> None:
+    found = trace(
+        made_workload(kernel("for (int k = 0; k < 2; k++) B[i + k] = A[i];\nif (i > 3) B[i] = 0;")),
+        size={"N": 256}, block=(64,), precision="fp32",
+    )  # fmt: skip
+    order = [(found.rows[r.row].array, r.offsets_B[5], r.offsets_B[0]) for r in found.requests]
+    assert order == [("A", 20, 0), ("B", 20, 0), ("A", 20, 0), ("B", 24, 4), ("B", 20, None)]
+
+
+def test_what_finds_no_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuexplorer.backends.opencl.recording.MOST_NOTES", 32 * 10)
+    found = trace(
+        shipped("matmul"), variant="naive", size={"N": 16}, block=(16, 16), precision="fp32"
+    )
+    assert found.lost == 32 * (33 - 10)
+    assert all(array.block_B is None for array in found.arrays)
+    assert found.requests_total == 10
+
+
+@pytest.mark.parametrize(
+    ("body", "where", "what"),
+    [
+        ("#define ELEMENT(k) A[k]\nB[i] = ELEMENT(i);", "made.cu:5", "inside the macro 'ELEMENT'"),
+        ("float &b = B[i];\nb = A[i];", "made.cu:5", "the reference to 'B[i]'"),
+        ("const float (*rows)[8] = (const float (*)[8])A;\nB[i] = rows[0][i];", "made.cu:5",
+         "pointer or reference to an array"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_followed_is_refused_with_its_line(body: str, where: str, what: str) -> None:
+    with pytest.raises(WorkFailed) as refused:
+        rows_of(kernel(body))
+    assert where in str(refused.value) and what in str(refused.value)
+
+
+def test_a_helper_that_takes_an_element_by_reference_is_refused_only_for_elements() -> None:
+    before = "__device__ void put(float &to, float value) { to = value; }\n"
+    rows = rows_of(kernel("float mine[2]; put(mine[0], A[i]); B[i] = mine[0];", before))
+    assert set(rows) == {("A[i]", "read"), ("B[i]", "write")}
+    with pytest.raises(WorkFailed, match="reference to 'B\\[i\\]'"):
+        rows_of(kernel("put(B[i], A[i]);", before))
+
+
+@pytest.mark.parametrize(
+    "look", [AccessLook(launch=1), AccessLook(block=(4, 0, 0)), AccessLook(warp=2)]
+)
+def test_what_is_not_there_is_refused(look: AccessLook) -> None:
+    with pytest.raises(InputError, match="there is no"):
+        trace(
+            made_workload(kernel("B[i] = A[i];")), look,
+            size={"N": 256}, block=(64,), precision="fp32",
+        )  # fmt: skip

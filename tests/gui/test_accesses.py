@@ -1,0 +1,86 @@
+"""The Accesses view: counted through the window's engine, drawn again as knobs move."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.core.accesses import AccessProfile
+from gpuexplorer.gui.panels.accesses import AccessesView
+from tests.backends.opencl_support import device
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import until
+
+pytestmark = pytest.mark.skipif("Portable" in device().driver, reason="notes need C++ for OpenCL")
+
+
+def counted(qtbot: QtBot, view: AccessesView, block: tuple[int, int, int]) -> AccessProfile:
+    """Wait until the view shows the accesses of a block."""
+    until(qtbot, lambda: view.shown is not None and view.shown.block == block)
+    assert view.shown is not None
+    return view.shown
+
+
+def test_a_warp_is_counted_and_drawn_again_as_the_block_moves(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_window()
+    session = window.session
+    session.live_at_start = False
+    until(qtbot, lambda: session.experiment.devices is not None)
+    session.experiment.set_workload("matmul")
+    session.experiment.set_variant("naive")
+    session.experiment.set_size("N", 64)
+    session.experiment.set_block((32, 8, 1))
+    window.panels.places.show_view(window.panels.accesses)
+    view = window.panels.accesses.view
+    assert isinstance(view, AccessesView)
+    until(qtbot, view.count_button.isEnabled)
+    QTest.mouseClick(view.count_button, Qt.MouseButton.LeftButton)
+    counted(qtbot, view, (32, 8, 1))
+    assert view.warp.shown is not None
+    assert "1 sector of 32 B" in view.request_words.text()
+    assert "every lane has a thread" in view.place.text()
+
+    QTest.keyClick(view.warp, Qt.Key.Key_Right)
+    assert view.scrubber.value() == 1
+    assert "read of B" in view.request_words.text() and "4 sectors" in view.request_words.text()
+    assert view.table.key == "1"
+    view.table.show_key("2")
+    assert "write of C" in view.request_words.text()
+
+    session.experiment.set_block((1, 64, 1))
+    session.knobs_changed.emit()
+    profile = counted(qtbot, view, (1, 64, 1))
+    assert profile.rows[0].sectors_per_request == 32
+    assert "swap x and y of the block" in view.notes.text()
+    QTest.keyClick(view.grid, Qt.Key.Key_Down)
+    until(qtbot, lambda: view.shown is not None and view.shown.look.warp == 1)
+    view.grab()
+    QTest.mouseClick(view.grid, Qt.MouseButton.LeftButton, pos=QPoint(view.grid.width() // 4, 8))
+    until(qtbot, lambda: view.shown is not None and view.shown.look.block[0] > 0)
+
+    for suffix in view.exported().formats:
+        view.exported().write(tmp_path / f"a.{suffix}", suffix, "dark")
+    written = msgspec.json.decode((tmp_path / "a.json").read_bytes())
+    assert written["schema"] == "gpuexplorer/accesses/1"
+    assert "C[row * N + col]" in (tmp_path / "a.csv").read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_counted_says_why(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = open_window()
+    session = window.session
+    session.live_at_start = False
+    until(qtbot, lambda: session.experiment.devices is not None)
+    session.experiment.set_workload("matmul")
+    session.experiment.set_variant("numpy")
+    window.panels.places.show_view(window.panels.accesses)
+    view = window.panels.accesses.view
+    assert isinstance(view, AccessesView)
+    until(qtbot, lambda: "This variant is no kernel" in view.message.text())
+    assert not view.count_button.isEnabled()

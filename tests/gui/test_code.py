@@ -1,0 +1,342 @@
+"""A kernel's source in the window: edited, measured as it is typed, and never lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QTextCursor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QPushButton, QTextBrowser
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.gui.code import drafts
+from gpuexplorer.gui.code.messages import LineMessage, line_messages
+from gpuexplorer.gui.code.pane import CodePane
+from gpuexplorer.gui.code.view import CodeView
+from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.theme import theme
+from gpuexplorer.search.versions import Version
+from gpuexplorer.workloads.kernel_file import Answers
+from gpuexplorer.workloads.loader import keep_manifest
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import find, until
+from tests.support.own_kernels import TEXTBOOK
+
+LINE = "float sum = 0.0f;"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A textbook's file with its manifest."""
+    made = tmp_path / "mine.cu"
+    made.write_text(TEXTBOOK, encoding="utf-8")
+    keep_manifest(made, Answers(reference={"": "A @ B"}, sizes={"N": 64}))
+    return made
+
+
+@pytest.fixture
+def bench(qtbot: QtBot, open_window: OpenWindow, path: Path) -> Callable[[], MainWindow]:
+    """Return a function that opens a window at the file's source, Live on."""
+
+    def opened() -> MainWindow:
+        window = open_window("--kernels", str(path))
+        window.session.live_at_start = False
+        until(qtbot, lambda: window.session.experiment.devices is not None)
+        window.session.experiment.set_workload("mine")
+        window.panels.places.show_view(window.panels.kernel)
+        until(qtbot, lambda: "matrixMul" in window.panels.kernel.source.toPlainText())
+        window.session.set_live(True)
+        return window
+
+    return opened
+
+
+def measured(window: MainWindow) -> bool:
+    """Whether the source as it is now is verified, and has samples."""
+    run = window.session.live_model.current
+    prepared = run.prepared if run is not None and run.trace.total else None
+    return (
+        prepared is not None
+        and prepared.verified
+        and prepared.environment.source_sha256 == window.session.experiment.workload.sha256
+    )
+
+
+def replace_line(view: CodeView, old: str, new: str) -> None:
+    """Select a piece of the text, and type another one."""
+    cursor = view.document().find(old)
+    assert not cursor.isNull()
+    view.setTextCursor(cursor)
+    view.setFocus()
+    QTest.keyClicks(view, new)
+
+
+def test_what_is_typed_is_measured_and_saved_when_asked(
+    qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
+) -> None:
+    window = bench()
+    pane = window.panels.kernel.code
+    until(qtbot, lambda: measured(window))
+    before = window.session.experiment.workload.sha256
+    save = find(window, "codeSave", QPushButton)
+    assert not save.isEnabled() and not pane.view.isReadOnly()
+    replace_line(pane.view, LINE, "float sum = 0;")
+    assert save.isEnabled() and "edited, not saved" in pane.title.text()
+    until(qtbot, lambda: window.session.experiment.workload.sha256 != before and measured(window))
+    assert path.read_text(encoding="utf-8") == TEXTBOOK
+    kept = drafts.find_draft(path)
+    assert kept is not None and kept.text == TEXTBOOK.replace(LINE, "float sum = 0;", 1)
+    QTest.keyClick(pane.view, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    assert path.read_text(encoding="utf-8") == kept.text
+    assert drafts.find_draft(path) is None and not save.isEnabled()
+    QTest.keyClick(pane.view, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    until(qtbot, lambda: window.session.experiment.workload.sha256 == before and measured(window))
+    find(window, "codeRevert", QPushButton).click()
+    assert "float sum = 0;" in pane.view.toPlainText() and not save.isEnabled()
+
+
+def test_versions_stand_in_a_strip_and_each_can_be_taken_up_again(
+    qtbot: QtBot, bench: Callable[[], MainWindow]
+) -> None:
+    window = bench()
+    pane = window.panels.kernel.code
+    strip, editing = pane.strip, window.panels.kernel.editing
+    until(qtbot, lambda: measured(window))
+    assert not strip.isVisible()
+
+    def versions() -> list[Version]:
+        return editing.bench.of(window.session.experiment.workload)
+
+    slow = "for (int j = 0; j < 2000; j++) { sum += A[j]; sum -= A[j]; }"
+    replace_line(pane.view, LINE, f"{LINE} {slow}")
+    until(qtbot, lambda: strip.list.count() == 2)
+    assert strip.isVisible()
+    first, second = versions()
+    assert first.run is not None and second.run is not None and second.before == 1
+    assert second.comparison is not None and second.comparison.verdict == "slower"
+    assert "slower" in strip.list.item(1).text() and "Verified" in strip.list.item(1).toolTip()
+    replace_line(pane.view, slow, "oops;")
+    until(qtbot, lambda: strip.list.count() == 3)
+    assert versions()[2].run is None and "did not run" in strip.list.item(2).text()
+    until(qtbot, lambda: bool(pane.view.messages))
+
+    strip.list.setCurrentRow(0)
+    find(window, "versionDifferences", QPushButton).click()
+    shown = find(window, "differencesText", QTextBrowser)
+    assert "+" in shown.toPlainText() and "oops;" in shown.toPlainText()
+    shown.window().close()
+    find(window, "versionRestore", QPushButton).click()
+    assert pane.view.toPlainText() == TEXTBOOK
+    until(qtbot, lambda: strip.list.count() == 4 and measured(window))
+    assert versions()[3].before == 2 and versions()[3].run is not None
+    pane.view.undo()
+    assert "oops;" in pane.view.toPlainText()
+    ids = {v.run.id for v in versions() if v.run is not None}
+    until(qtbot, lambda: all(window.session.runs.kept(i) for i in ids))
+
+
+def test_a_version_that_is_edited_on_gives_way_to_the_next(
+    qtbot: QtBot, bench: Callable[[], MainWindow]
+) -> None:
+    window = bench()
+    pane, editing = window.panels.kernel.code, window.panels.kernel.editing
+    until(qtbot, lambda: measured(window))
+    for zeros in ("0.00f", "0.000f", "0.0000f"):
+        replace_line(pane.view, f"{zeros[:-2]}f", zeros)
+        editing.take()
+    until(qtbot, lambda: measured(window) and window.session.jobs.current is None)
+    last = editing.bench.of(window.session.experiment.workload)[-1]
+    assert last.workload.sha256 == window.session.experiment.workload.sha256
+    assert last.run is not None
+
+
+def test_what_does_not_compile_is_marked_on_its_line_until_it_does(
+    qtbot: QtBot, bench: Callable[[], MainWindow]
+) -> None:
+    window = bench()
+    view = window.panels.kernel.source
+    until(qtbot, lambda: measured(window))
+    number = TEXTBOOK[: TEXTBOOK.index("sum += A")].count("\n") + 1
+    replace_line(view, "sum += A", "oops += A")
+    typed = view.textCursor().position()
+    until(qtbot, lambda: any(m.line == number and "oops" in m.words for m in view.messages))
+    assert view.textCursor().position() == typed
+    view.undo()
+    until(qtbot, lambda: measured(window) and not view.messages)
+
+
+def test_edits_outlive_the_window(
+    qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
+) -> None:
+    first = bench()
+    replace_line(first.panels.kernel.source, LINE, "float sum = 7;")
+    first.close()  # within the pause after the last key
+    assert path.read_text(encoding="utf-8") == TEXTBOOK
+    again = bench()
+    until(qtbot, lambda: "float sum = 7;" in again.panels.kernel.source.toPlainText())
+    assert "edited, not saved" in again.panels.kernel.code.title.text()
+    find(again, "codeRevert", QPushButton).click()
+    until(qtbot, lambda: LINE in again.panels.kernel.source.toPlainText() and measured(again))
+
+
+def test_a_file_that_another_program_saves_takes_no_edits_away(
+    qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
+) -> None:
+    window = bench()
+    view, other = window.panels.kernel.source, TEXTBOOK.replace("k = 0", "k = 0 + 0")
+    replace_line(view, LINE, "float sum = 0;")
+    until(qtbot, lambda: drafts.find_draft(path) is not None)
+    until(qtbot, lambda: window.kernels.watches(path))
+    path.write_text(other, encoding="utf-8")
+    until(qtbot, lambda: "was saved by another program" in window.banner.text)
+    assert "float sum = 0;" in view.toPlainText()
+    take = next(b for b in window.banner.findChildren(QPushButton) if b.text() == "Take the file")
+    take.click()
+    until(qtbot, lambda: view.toPlainText() == other)
+    assert drafts.find_draft(path) is None
+    until(qtbot, lambda: measured(window))
+
+
+def test_a_shipped_source_is_read_alone(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = open_window()
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.panels.places.show_view(window.panels.kernel)
+    pane = window.panels.kernel.code
+    until(qtbot, lambda: "matrixMul" in pane.view.toPlainText())
+    assert pane.view.isReadOnly() and not pane.save_button.isVisible()
+
+
+# ---- the widget by itself
+
+
+@pytest.fixture
+def view(qtbot: QtBot, qapp: object) -> CodeView:
+    made = CodeView("code", "Code")
+    qtbot.addWidget(made)
+    made.set_editable(True)
+    made.resize(600, 300)
+    made.show()
+    return made
+
+
+def select(view: CodeView, first: int, last: int) -> None:
+    cursor = QTextCursor(view.document().findBlockByNumber(first))
+    end = view.document().findBlockByNumber(last)
+    cursor.setPosition(end.position() + end.length() - 1, QTextCursor.MoveMode.KeepAnchor)
+    view.setTextCursor(cursor)
+
+
+def test_keys_indent_and_toggle_remarks(view: CodeView) -> None:
+    view.show_text("void f()\n{\n    a;\n\n      b;\n}\n")
+    select(view, 2, 4)
+    QTest.keyClick(view, Qt.Key.Key_Slash, Qt.KeyboardModifier.ControlModifier)
+    assert view.toPlainText() == "void f()\n{\n    // a;\n\n    //   b;\n}\n"
+    QTest.keyClick(view, Qt.Key.Key_Slash, Qt.KeyboardModifier.ControlModifier)
+    assert view.toPlainText() == "void f()\n{\n    a;\n\n      b;\n}\n"
+    select(view, 2, 4)
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    assert view.toPlainText() == "void f()\n{\n        a;\n\n          b;\n}\n"
+    QTest.keyClick(view, Qt.Key.Key_Backtab)
+    QTest.keyClick(view, Qt.Key.Key_Backtab)
+    assert view.toPlainText() == "void f()\n{\na;\n\n  b;\n}\n"
+    view.undo()
+    assert "\n    a;" in view.toPlainText()
+    view.moveCursor(QTextCursor.MoveOperation.Start)
+    view.moveCursor(QTextCursor.MoveOperation.Down)
+    view.moveCursor(QTextCursor.MoveOperation.EndOfLine)
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    QTest.keyClicks(view, "c;")
+    assert "{\n    c;\n    a;" in view.toPlainText()
+
+
+def test_brackets_find_each_other_outside_of_remarks(view: CodeView) -> None:
+    view.show_text("f(a[1], /* ) */ (2));")
+    pairs = {1: 19, 3: 5, 16: 18}
+    for opening, closing in pairs.items():
+        for at in (opening, closing):
+            cursor = view.textCursor()
+            cursor.setPosition(at + 1)
+            view.setTextCursor(cursor)
+            marked = {s.cursor.selectionStart() for s in view.extraSelections()}
+            assert marked == {opening, closing}
+
+
+def test_words_are_found_from_place_to_place(qtbot: QtBot, view: CodeView) -> None:
+    from gpuexplorer.gui.code.find import FindBar
+
+    bar = FindBar(view)
+    qtbot.addWidget(bar)
+    view.show_text("sum = a;\nSum += b;\nreturn sum;\n")
+    bar.begin()
+    words = bar.findChild(QLineEdit, "findWords")
+    assert words is not None
+    QTest.keyClicks(words, "sum")
+    assert bar.found.text() == "3 places"
+    lines = []
+    for _ in range(4):
+        lines.append(view.textCursor().blockNumber())
+        bar.go_on()
+    assert lines == [0, 1, 2, 0]
+    bar.go_back()
+    assert view.textCursor().blockNumber() == 0
+    bar.go_back()
+    assert view.textCursor().blockNumber() == 2
+    bar.dismiss()
+    assert not bar.isVisible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_code_is_readable_in_both_themes(view: CodeView, scheme: str) -> None:
+    theme().choose("light" if scheme == "light" else "dark")
+    view.show_text('#include <x>\n// a\n__global__ int k = 0x1f; /* b\nc */ "d" threadIdx.x\n')
+    back = theme().q("panel")
+    colours: set[str] = set()
+    block = view.document().firstBlock()
+    while block.isValid():
+        layout = block.layout()
+        colours |= {f.format.foreground().color().name() for f in layout.formats()}
+        block = block.next()
+    assert len(colours) == 5
+    assert min(contrast(QColor(name), back) for name in colours) >= 4.5
+
+
+def contrast(a: QColor, b: QColor) -> float:
+    """WCAG 2's contrast of two colours."""
+
+    def luminance(colour: QColor) -> float:
+        parts = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+            for c in (colour.redF(), colour.greenF(), colour.blueF())
+        ]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_messages_of_both_compilers_are_read() -> None:
+    log = (
+        "k.cu:3:7: error: use of undeclared identifier 'x'\n    3 | x = 1;\n"
+        "k.cu:4:1: warning: unused variable\nk.cu:9:1: note: declared here\n"
+        'k.cu(12): error: identifier "y" is undefined\nk.cu(13): warning #177-D: unused\n'
+    )
+    assert line_messages(log) == [
+        LineMessage("k.cu", 3, "use of undeclared identifier 'x'", True, 7),
+        LineMessage("k.cu", 4, "unused variable", False, 1),
+        LineMessage("k.cu", 12, 'identifier "y" is undefined', True),
+        LineMessage("k.cu", 13, "unused", False),
+    ]
+
+
+def test_a_pane_says_what_its_text_is(qtbot: QtBot, bench: Callable[[], MainWindow]) -> None:
+    window = bench()
+    pane = window.panels.kernel.code
+    assert isinstance(pane, CodePane)
+    until(qtbot, lambda: pane.title.text() == "mine.cu · matrixMul")
+    window.session.experiment.set_variant("tiled")
+    until(qtbot, lambda: pane.title.text() == "mine.cu · tiled")
+    line = pane.view.entry_line
+    assert line is not None and "void tiled" in pane.view.toPlainText().splitlines()[line]

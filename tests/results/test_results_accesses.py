@@ -1,0 +1,103 @@
+"""What counted accesses of shipped kernels come to: advice, requested bytes, what is left out."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import Mock
+
+import msgspec
+import pytest
+
+from gpuexplorer.analysis.advice.accesses import access_advice
+from gpuexplorer.core.accesses import AccessLook, AccessProfile
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.sheet import Medium
+from gpuexplorer.measure.accesses import count_accesses
+from gpuexplorer.measure.laboratory import Laboratory
+from gpuexplorer.results.accesses import place_words, sheet_of
+from gpuexplorer.workloads.choose import complete
+from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.planning import make_plan
+from tests.backends.opencl_support import device
+
+pytestmark = pytest.mark.skipif("Portable" in device().driver, reason="notes need C++ for OpenCL")
+
+
+@pytest.fixture(scope="module")
+def laboratory() -> Laboratory:
+    return Laboratory(1)
+
+
+def counted(laboratory: Laboratory, name: str, variant: str, **knobs: Any) -> AccessProfile:
+    workload = pick(load([]), name)
+    request = RunRequest(
+        workload=name, variant=variant, device=device().id, precision="fp32", threads=1, **knobs
+    )
+    config = complete(request, workload, laboratory.devices())
+    return count_accesses(laboratory, workload, config, Mock(), AccessLook())
+
+
+def test_a_product_that_reads_along_rows_needs_no_advice(laboratory: Laboratory) -> None:
+    profile = counted(laboratory, "matmul", "naive", size={"N": 64}, block=(32, 8))
+    assert access_advice(profile) == ()
+    assert place_words(profile).startswith("warp 0 of 8 in block 0,0,0 of a grid of 2")
+
+
+def test_scattered_lines_and_idle_lanes_are_named_with_what_to_change(
+    laboratory: Laboratory,
+) -> None:
+    profile = counted(laboratory, "matmul", "uncoalesced", size={"N": 64}, block=(5, 20))
+    first, *others, idle = access_advice(profile)
+    assert first.startswith("Line 9 fetches") and "swap x and y in its index" in first
+    assert all(said.startswith("Line ") for said in others)
+    assert idle.startswith("28 of the 128 lanes of a block have no thread")
+
+
+def test_bank_conflicts_are_named_with_their_array(laboratory: Laboratory) -> None:
+    profile = counted(laboratory, "transpose", "tiled", size={"N": 64}, block=(32, 8))
+    (said,) = access_advice(profile)
+    assert said.startswith("Line 25 takes 32 passes a request through the banks where 1 would do")
+    assert "rows of tile" in said
+    padded = counted(laboratory, "transpose", "padded", size={"N": 64}, block=(32, 8))
+    assert access_advice(padded) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "size", "block"),
+    [
+        ("matmul", "naive", 64, (16, 16)),
+        ("matmul", "uncoalesced", 64, (32, 8)),
+        ("matmul", "tiled", 64, (16, 16)),
+        ("transpose", "naive", 64, (16, 16)),
+        ("transpose", "tiled", 64, (32, 8)),
+        ("transpose", "padded", 64, (32, 8)),
+        ("stream", "copy", 1024, (64,)),
+        ("stream", "scale", 1024, (64,)),
+        ("stream", "add", 1024, (64,)),
+        ("stream", "triad", 1024, (64,)),
+        ("vector_add", "direct", 1024, (64,)),
+        ("vector_add", "grid_stride", 1024, (64,)),
+    ],
+)
+def test_counted_bytes_are_those_that_the_manifest_says_are_requested(
+    laboratory: Laboratory, name: str, variant: str, size: int, block: tuple[int, ...]
+) -> None:
+    profile = counted(laboratory, name, variant, size={"N": size}, block=block)
+    plan = make_plan(pick(load([]), name), profile.config, device())
+    assert profile.requested_B("read") == plan.requested_read_B
+    assert profile.requested_B("written") == plan.requested_write_B
+
+
+def test_what_is_left_out_is_said_below_the_table(laboratory: Laboratory) -> None:
+    whole = counted(laboratory, "matmul", "naive", size={"N": 64}, block=(32, 8))
+    assert whole.limits == ()
+    unknown = {"block_B": None, "block_read_B": None, "block_written_B": None}
+    arrays = tuple(msgspec.structs.replace(one, **unknown) for one in whole.arrays)
+    cut = msgspec.structs.replace(whole, arrays=arrays, lost=1234, requests=whole.requests[:7])
+    notes = " ".join(sheet_of(cut).notes)
+    assert "1,234 later accesses of these lanes found no room" in notes
+    assert "the first 7 of 129 requests" in notes
+    assert "the block's bytes are not known" in notes and "Requested bytes" not in notes
+    columns, rows = sheet_of(whole).records()
+    assert dict(zip(columns, rows[0], strict=True))["used_B"] == 256
+    assert len(sheet_of(whole).columns_on(Medium.TERMINAL)) == 10

@@ -1,0 +1,92 @@
+"""Who else uses a GPU, by a stand-in of NVML with real processes of this machine in it."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pynvml
+import pytest
+
+from gpuexplorer.core.sample import DeviceUser
+from gpuexplorer.telemetry import device_users
+from gpuexplorer.telemetry.device_users import DeviceUsers
+from gpuexplorer.telemetry.ladder import survey
+from gpuexplorer.telemetry.nvml import NvmlSource
+from tests.telemetry.stand_ins import Nvml, gpu
+
+GiB = 1 << 30
+
+
+@pytest.fixture
+def other() -> Iterator[int]:
+    """A process that is none of ours: its parent has ended."""
+    script = (
+        "import subprocess, sys; null = subprocess.DEVNULL; print(subprocess.Popen("
+        "[sys.executable, '-c', 'import time; time.sleep(600)'], stdout=null, stderr=null).pid)"
+    )
+    made = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    pid = int(made.stdout)
+    yield pid
+    os.kill(pid, 9)
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_users, "LOOK_EVERY_S", 0.0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="orphans are adopted on POSIX")
+def test_others_are_named_and_ours_are_left_out(other: int) -> None:
+    nvml = Nvml()
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    nvml.processes = {
+        os.getpid(): (GiB, 90), child.pid: (GiB, 5), other: (3 * GiB, 45), 2**22 + 7: (None, 0),
+    }  # fmt: skip
+    users = DeviceUsers(nvml, "gpu")
+    try:
+        found = users.read()
+    finally:
+        child.communicate(b"\n")
+    assert found is not None
+    assert found[0].program.startswith("python")
+    assert found == (
+        DeviceUser(
+            pid=other, program=found[0].program, user=getpass.getuser(), memory_B=3.0 * GiB,
+            load=0.45,
+        ),
+        DeviceUser(pid=2**22 + 7, program=f"process {2**22 + 7}", load=0.0),
+    )  # fmt: skip
+    assert [one.works for one in found] == [True, False]
+    nvml.processes = {}
+    assert users.read() == ()
+
+
+@pytest.mark.parametrize(
+    ("error", "load"),
+    [(pynvml.NVML_ERROR_NOT_SUPPORTED, None), (pynvml.NVML_ERROR_NOT_FOUND, 0.0)],
+)
+def test_whose_work_is_not_told_counts_as_at_work(error: int, load: float | None) -> None:
+    nvml = Nvml(nvmlDeviceGetProcessUtilization=error)
+    nvml.processes = {2**22 + 7: (GiB, 0)}
+    found = DeviceUsers(nvml, "gpu").read()
+    assert found is not None
+    assert [(one.load, one.works) for one in found] == [(load, load is None)]
+
+
+def test_where_nvml_does_not_tell_nothing_is_known() -> None:
+    nvml = Nvml(nvmlDeviceGetComputeRunningProcesses=pynvml.NVML_ERROR_NO_PERMISSION)
+    assert DeviceUsers(nvml, "gpu").read() is None
+
+
+def test_a_reading_and_a_survey_tell_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    nvml = Nvml()
+    nvml.processes = {2**22 + 7: (GiB, 20)}
+    monkeypatch.setattr(NvmlSource, "open", lambda device: NvmlSource.find(nvml, device))
+    (state, _) = survey(gpu(), [NvmlSource])
+    assert "users" in state.gives
+    assert state.users is not None
+    assert state.users[0].load == 0.2
