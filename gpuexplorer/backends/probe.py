@@ -20,6 +20,7 @@ _CPP = "template <typename T> T twice(T x) { return x + x; }\n"
 _C = "int twice(int x) { return x + x; }\n"
 _KERNEL = "__kernel void probe(__global int *x) { int i = get_global_id(0); x[i] = twice(i); }\n"
 _COUNT = 64
+TOO_OLD = "this driver's compiler is older than the processor and cannot build for it"
 
 
 def main(arguments: list[str]) -> int:
@@ -57,8 +58,17 @@ def _opencl() -> ProbeAnswer:
                 standard = _run_kernel(cl, device)
                 devices.append(_describe(cl, platform, device, index, kind, *standard))
             except (cl.Error, RuntimeError) as error:
-                problems.append(f"{device.name.strip()}: {str(error).splitlines()[0]}")
+                problems.append(f"{device.name.strip()}: {problem_of(str(error))}")
     return ProbeAnswer(devices=tuple(devices), error="; ".join(problems))
+
+
+def problem_of(log: str) -> str:
+    """Return the line of a driver's or compiler's log that says what is wrong."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()] or ["no reason given"]
+    error = next((line for line in lines if line.startswith("error:")), lines[0])
+    if "unknown target CPU" in error:  # PoCL's LLVM calls one that it does not know 'generic'
+        return TOO_OLD
+    return error.removeprefix("error:").strip()
 
 
 def _kind(cl: Any, device: Any) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shlex
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.knobs import RequestArguments, request_of
+from gpuexplorer.core.opencl_choice import chosen_by_user
 from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import EngineSession, RunProgress
@@ -26,9 +26,6 @@ from gpuexplorer.selftest.task import Interrupted, Skipped
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
-
-DRIVER_VARIABLES = ("GPUEXPLORER_OPENCL_CPU", "OCL_ICD_VENDORS")
-"""Variables that choose a driver: a command that repeats a check has to name them."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +58,7 @@ class SelfTestOptions:
         return self._with_variables(command_line(config, self.kernels, seconds=0.1))
 
     def _with_variables(self, command: str) -> str:
-        named = {n: os.environ[n] for n in DRIVER_VARIABLES if os.environ.get(n)}
-        words = [*(f"{n}={shlex.quote(v)}" for n, v in named.items()), command]
+        words = [*(f"{n}={shlex.quote(v)}" for n, v in chosen_by_user().items()), command]
         if self.python is not None:
             words += ["--python", shlex.quote(self.python)]
         return " ".join(words)

@@ -19,7 +19,6 @@ from gpuexplorer.backends.cpu import (
 from gpuexplorer.backends.cuda import nvml
 from gpuexplorer.backends.frameworks import pip_install
 from gpuexplorer.backends.opencl.drivers import (
-    CHOICE_VARIABLE,
     Driver,
     ProbedDevice,
     environment,
@@ -29,6 +28,7 @@ from gpuexplorer.backends.opencl.drivers import (
 from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.core.device import DISPLAY_LAUNCH_S, DeviceInfo, DeviceLimits, Unavailable
 from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.opencl_choice import CHOICE_VARIABLE
 from gpuexplorer.workloads.plan import Plan
 
 # What a CUDA GPU allows without asking, so that a kernel that runs here runs there too.

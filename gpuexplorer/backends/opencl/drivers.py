@@ -22,13 +22,14 @@ from gpuexplorer.backends.cpu import cpu_cores, cpu_name
 from gpuexplorer.backends.opencl.blanks import without_blanks
 from gpuexplorer.compile.cache import DiskCache, cache_folder, key
 from gpuexplorer.core.frozen import module_command
+from gpuexplorer.core.opencl_choice import (
+    CHOICE_VARIABLE,
+    OURS_VARIABLE,
+    VENDORS_VARIABLE,
+    chosen_by_user,
+)
 
-CHOICE_VARIABLE = "GPUEXPLORER_OPENCL_CPU"
-"""Names the driver to use, ``intel``, ``pocl`` or ``system``; by default the first that works."""
 PROBE_LIMIT_S = 60.0
-_VENDORS_VARIABLE = "OCL_ICD_VENDORS"
-_OURS_VARIABLE = "GPUEXPLORER_OPENCL_VENDORS"
-"""Repeats what was set here, so that it is not taken for the user's own setting later."""
 _SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 _WINDOWS_VARIABLE = "OCL_ICD_FILENAMES"
 
@@ -97,10 +98,10 @@ def environment(drivers: list[Driver], threads: int) -> dict[str, str]:
         found[_WINDOWS_VARIABLE] = os.pathsep.join(str(d.path) for d in drivers)
     elif len(drivers) == 1:
         # The library itself: with a folder the loader of pyopencl's wheel adds pip's PoCL.
-        found[_VENDORS_VARIABLE] = _library_of(drivers[0])
+        found[VENDORS_VARIABLE] = _library_of(drivers[0])
     else:
-        found[_VENDORS_VARIABLE] = str(_vendor_folder(drivers))
-    found[_OURS_VARIABLE] = found.get(_VENDORS_VARIABLE, "")
+        found[VENDORS_VARIABLE] = str(_vendor_folder(drivers))
+    found[OURS_VARIABLE] = found.get(VENDORS_VARIABLE, "")
     return found
 
 
@@ -175,10 +176,7 @@ def _pocl() -> Path | None:
 
 def _system_files() -> list[Path]:
     """Return the ``.icd`` files of the system, or those the user's environment names."""
-    named = os.environ.get(_VENDORS_VARIABLE)
-    if named == os.environ.get(_OURS_VARIABLE):
-        named = None
-    place = Path(named) if named else _SYSTEM_VENDORS
+    place = Path(chosen_by_user().get(VENDORS_VARIABLE, _SYSTEM_VENDORS))
     if place.is_file():
         return [place]
     try:

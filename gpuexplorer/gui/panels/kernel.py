@@ -37,6 +37,8 @@ from gpuexplorer.workloads.manifest import VariantSpec
 from gpuexplorer.workloads.workload import MODEL_FILE
 
 ARCHITECTURE_TIP = "The GPU to compile for; it need not be in this machine"
+LEAST_WIDTH = 120
+"""Pixels of the list of architectures in a narrow window, which cuts its titles."""
 
 
 class KernelPanel(QWidget):
@@ -106,12 +108,14 @@ class KernelPanel(QWidget):
     def _head(self) -> QHBoxLayout:
         self.architecture_box = ListBox("architectureBox", "")
         self.architecture_box.setAccessibleName("Architecture")
+        self.architecture_box.setMinimumWidth(LEAST_WIDTH)
         self._fill_architectures()
         self.architecture_box.activated.connect(
             lambda _: self.choose_architecture(str(self.architecture_box.currentData()))
         )
         self.entry_box = ListBox("entryBox", "Which launch of the variant")
         self.entry_box.setAccessibleName("Kernel")
+        self.entry_box.setVisible(False)  # until there are several
         self.entry_box.currentIndexChanged.connect(lambda _: self._show_kernel())
         self.status = muted_label()
         self.status.setObjectName("kernelStatus")
