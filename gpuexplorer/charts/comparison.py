@@ -27,6 +27,10 @@ APART = (
     "Not measured in turns, which is weaker evidence: what the machine did on one occasion and not "
     "on the other counts as a difference, and no interval holds that."
 )
+ON_SEVERAL = (
+    "Measured in turns on different devices, not interleaved on one: what disturbs one device for "
+    "longer than a turn does not disturb the others."
+)
 BESIDE_TRACES = 0.85
 """Height of the ratios, where launches stand below them."""
 MOST_TRACES = 6
@@ -176,7 +180,8 @@ def comparison_chart(result: ComparisonResult) -> ChartSpec:
     """Return the chart of a comparison."""
     reference = result.contestants[result.reference]
     panel = ratio_panel(lines_of(result), reference.label, result.tolerance, result.fail_if_slower)
-    device = f"{reference.run.device.name} · {reference.run.device.driver}"
+    used = [one.run.device for one in (reference, *result.others)]
+    devices = "; ".join(dict.fromkeys(f"{device.name} · {device.driver}" for device in used))
     rows: list[tuple[Panel, ...]] = [(panel,)]
     notes = _notes(result)
     if not result.interleaved and len(result.contestants) <= MOST_TRACES:
@@ -189,10 +194,17 @@ def comparison_chart(result: ComparisonResult) -> ChartSpec:
             notes += more
     return ChartSpec(
         title=f"Time beside {reference.label}",
-        subtitle="\n".join(p for p in (shared_words(result), device) if p),
+        subtitle="\n".join(p for p in (shared_words(result), devices) if p),
         rows=tuple(rows),
         notes=tuple(notes),
     )
+
+
+def on_several_devices(result: ComparisonResult) -> bool:
+    """Whether turns were taken on more than one device."""
+    runs = [one.run for one in result.contestants]
+    places = {(run.device.hardware_id, run.environment.machine) for run in runs}
+    return result.interleaved and len(places) > 1
 
 
 def _notes(result: ComparisonResult) -> list[str]:
@@ -212,4 +224,6 @@ def _notes(result: ComparisonResult) -> list[str]:
     if not result.interleaved:
         how = APART
     notes = [f"Medians: {medians}. {how}"]
+    if on_several_devices(result):
+        notes.append(ON_SEVERAL)
     return notes + [f"{one.label}: {words}" for one in result.contestants for words in one.warnings]

@@ -16,6 +16,7 @@ EXAMPLES = """what takes part, a word each; the first is the reference:
   N=1024  or  size=1024             another size
   naive,kernels=before              the same name from the sources of a folder
   3f9a2c  or  run=3f9a2c            a stored run by its id (six digits are enough)
+  81d04e                            the best run of a block map, a tuning or a sweep, by its id
   baseline                          the newest starred run of the workload
   torch,engine=torch-2.11           in another Python: a name from 'gpuexplorer engines', or a path
   naive@gpu                         the same, shorter: here on another machine

@@ -282,6 +282,11 @@ class MainWindow(KeyWindow):
         self.panels.places.show_view(self.panels.compare)
         self.panels.compare.add_runs(ids)
 
+    def compare_configs(self, found: Sequence[tuple[RunConfig, str | None]]) -> None:
+        """Show the Compare view with configurations added, each to be measured in its engine."""
+        self.panels.places.show_view(self.panels.compare)
+        self.panels.compare.add_configs(found)
+
     def compare_stored(self, ids: Sequence[str]) -> None:
         """Show these runs of the history beside each other as they are."""
         self.panels.places.show_view(self.panels.compare)

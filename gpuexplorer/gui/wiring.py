@@ -68,6 +68,7 @@ def connect_views(window: MainWindow) -> None:
         tab.restored.connect(window.tuning.use if tab is panels.tune else window.restore_run)
         tab.kernel_folders = lambda: window.kernels.folders
         tab.changed.connect(window.show_state)
+    panels.block_map.compared.connect(window.compare_configs)
     panels.tune.changed.connect(partial(window.tuning.look, again=True))
     window.tuning.known.connect(window.allow_commands)
     for name, part in panels.parts.items():

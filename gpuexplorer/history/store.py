@@ -472,6 +472,17 @@ class Store(Closing):
         with self._database.read() as connection:
             return groups.one(connection, group_id)
 
+    def best_run(self, beginning: str) -> str | None:
+        """Return the id of the best run of a map, a tuning or a sweep, by the beginning of its id.
+
+        That is the one it names, or else the one with the shortest median. None where no group
+        begins so; InputError where a group has no best.
+        """
+        from gpuexplorer.history.sql import folding
+
+        with self._database.read() as connection:
+            return folding.best_run(connection, beginning)
+
     def groups(self, kind: str | None = None) -> list[Group]:
         """Return the groups of a kind, or all, the latest first."""
         from gpuexplorer.history.sql import groups

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from gpuexplorer.charts.comparison import APART, Line, lines_of
+from gpuexplorer.charts.comparison import APART, ON_SEVERAL, Line, lines_of, on_several_devices
 from gpuexplorer.charts.words import config_words, median_words
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import RunConfig
@@ -72,7 +72,8 @@ def sheet_of(result: ComparisonResult) -> Sheet:
         for place, (line, one) in enumerate(zip(lines_of(result), result.contestants, strict=True))
     ]  # fmt: skip
     warnings = tuple(f"{one.line.label}: {w}" for one in entries for w in one.warnings)
-    sheet = sheet_of_entries(entries, warnings, limited=result.fail_if_slower is not None)
+    notes = (ON_SEVERAL, *warnings) if on_several_devices(result) else warnings
+    sheet = sheet_of_entries(entries, notes, limited=result.fail_if_slower is not None)
     return sheet if result.interleaved else _with_conditions(sheet, result)
 
 

@@ -5,6 +5,7 @@ A word is one of
 - ``baseline``: the newest starred run of the workload;
 - a stored run by its id, of which six digits are enough, or ``run=ID``, and ``,engine=NAME`` where
   another Python is to measure it now; ``naive@NAME`` is short for that;
+- a block map, a tuning or a sweep by its id, which stands for the best run that it found;
 - a configuration: ``VARIANT``, ``VARIANT:BLOCK`` or ``BLOCK``, then ``KEY=VALUE``, with commas in
   between. Keys are ``variant``, ``block``, ``size``, ``precision``, ``device``, ``cache``,
   ``fill``, ``seed``, ``transfers`` (on or off), ``workload``, ``kernels`` (a folder whose sources
@@ -88,7 +89,7 @@ def stored_runs(run: str, workload: str | None) -> RunResult:
     """Find a stored run in the user's history; InputError for none, or for no baseline."""
     with Store.open_to_read() as store:
         if run != BASELINE:
-            return store.get(run)
+            return store.get(store.best_run(run) or run)
         rows = store.find(Query(starred=True, workload=workload), sort="time", limit=1)
         if not rows:
             raise InputError(

@@ -10,6 +10,7 @@ import pytest
 
 from gpuexplorer.charts.comparison import (
     EMPTY,
+    ON_SEVERAL,
     VERDICT_COLOURS,
     Line,
     comparison_chart,
@@ -19,6 +20,7 @@ from gpuexplorer.charts.comparison import (
 from gpuexplorer.charts.render import render
 from gpuexplorer.core.compared import ComparisonResult, Contestant
 from gpuexplorer.core.comparison import Verdict
+from gpuexplorer.results.comparison import sheet_of
 from tests.support.results import made_result
 
 
@@ -69,6 +71,20 @@ def test_each_has_a_row_with_its_words() -> None:
     assert chart.title == "Time beside naive"
     assert "N = 512" in chart.subtitle
     assert any("uncoalesced: The driver differs" in note for note in chart.notes)
+    assert ON_SEVERAL not in chart.notes
+
+
+def test_who_took_turns_on_different_devices_is_said_to() -> None:
+    result = made()
+    run = result.contestants[1].run
+    device = msgspec.structs.replace(run.device, hardware_id="GPU-far", name="Far GPU")
+    far = msgspec.structs.replace(
+        result.contestants[1], run=msgspec.structs.replace(run, device=device)
+    )
+    result.contestants[1] = far
+    assert ON_SEVERAL in comparison_chart(result).notes
+    assert "; Far GPU · " in comparison_chart(result).subtitle
+    assert sheet_of(result).notes[0] == ON_SEVERAL
 
 
 def test_the_limit_is_a_line_and_runs_apart_are_said_to_be() -> None:

@@ -134,6 +134,13 @@ def test_the_runs_go_to_the_store_as_one_group(qtbot: QtBot, open_window: OpenWi
     window, view = open_map(qtbot, open_window)
     held = measure(qtbot, view)
     until(qtbot, lambda: held.group is not None)
+    QTest.mouseClick(find(window, "blockMapCompare", QPushButton), Qt.MouseButton.LeftButton)
+    compared = window.panels.compare.comparing
+    assert compared is not None
+    until(qtbot, compared.isVisible)
+    assert [(one.config.block, one.engine) for one in compared.model.contestants] == [
+        (held.best, window.session.options.python)
+    ]
     window.close()
     with Store.open() as store:
         (group,) = store.groups("block map")

@@ -166,6 +166,31 @@ def test_a_knob_turned_back_brings_its_map_back() -> None:
     assert not model.follow() and model.current is held and not model.stale
 
 
+def test_the_same_map_on_two_devices_stands_side_by_side() -> None:
+    experiment, model, here = planned()
+    time(here, {0: 1e-3, 1: 2e-3})
+    model.begin(here)
+    assert model.on_devices() == [here]
+    other = device(threads=1, hardware_id="cpu:Far", name="Far CPU")
+    experiment.set_devices(DeviceList(devices=(other,)))
+    plan(model)
+    there = model.current
+    assert there is not None and there is not here
+    time(there, {0: 5e-3, 1: 4e-3})
+    model.begin(there)
+    assert model.on_devices() == [there, here]
+    assert (
+        model.elsewhere_words(there.cells[1].block) == "Some CPU took 2.00 ms, in a map of its own"
+    )
+    assert [one.best_config and one.best_config.block for one in (there, here)] == [
+        there.best, here.best,
+    ]  # fmt: skip
+    experiment.set_size("N", 256)
+    plan(model)
+    assert model.shown is there, "the map that was measured last, with its like"
+    assert model.on_devices() == [there, here]
+
+
 def test_a_map_without_devices_or_blocks_says_why() -> None:
     model = MapModel(Experiment(shipped()))
     assert not model.follow() and model.shown is None and "device" in model.reason

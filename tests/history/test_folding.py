@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.model import FOLDED, Folded, Row
 from gpuexplorer.history.store import Query, Store
 from tests.history.conftest import made_run
@@ -49,7 +50,10 @@ def test_its_row_says_what_its_runs_have_in_common_and_the_best_of_them(store: S
     assert row.median_s == made_run(2).timing.median_s  # the fastest
     assert row.flop_per_s == made_run(2).throughput.flop_per_s
     assert (row.verified, row.running, row.starred) == (True, False, False)
+    assert store.best_run(group) == made_run(2).id
     store.add(made_run(11, size={"N": 64}), group=group)
+    with pytest.raises(InputError, match="runs of several problems"):
+        store.best_run(group)
     row = store.timeline(Query(), [0], MANY).pages[0][0]
     assert (row.id, row.size_words, row.median_s) == (group, "2 sizes", None)  # no one problem
 
@@ -66,6 +70,7 @@ def test_a_map_and_a_tuning_show_the_figures_of_the_run_that_they_name_best(
     assert row.median_s == best.timing.median_s
     assert row.relative_error == best.timing.relative_error
     assert row.flop_per_s == best.throughput.flop_per_s
+    assert store.best_run(row.id[:8]) == best.id and store.best_run("no such group") is None
 
 
 def test_its_runs_stand_below_it_when_it_is_unfolded(store: Store) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 
 import msgspec
 
-from gpuexplorer.core.config import Block
+from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.sweep import SweepDocument
+from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.job import State
 from gpuexplorer.gui.model.map_file import HeldMap
@@ -41,6 +42,8 @@ class MapRequest(MapOf):
 
     base: str
     """Equal for equal experiments, whatever the block along x and y."""
+    problem: str
+    """The same whatever the device."""
     workload: Workload
     devices: DeviceList
 
@@ -63,6 +66,8 @@ class MeasurableMap(Surface):
 
     wanted: MapRequest
     map: BlockMap
+    engine: str | None = None
+    """The word for the engine that measured it."""
     keeping: Keeping | None = None
     """Keeps its runs in the store, once it is measured."""
 
@@ -89,6 +94,12 @@ class MeasurableMap(Surface):
             BEST_RUN: self.map.best_run,
             "ties": sorted(self.map.ties),
         }
+
+    @property
+    def best_config(self) -> RunConfig | None:
+        """What the best block was measured with; None while there is none."""
+        number = self.wanted.grid.number(self.best) if self.best is not None else None
+        return self.map.points[number].config if number is not None else None
 
     def afresh(self) -> MeasurableMap:
         """Return it with nothing measured; a cell shows what it was until it is."""
@@ -149,6 +160,31 @@ class MapModel:
             return last
         same = current is not None and current.wanted.base == last.wanted.base
         return current if same or self._wanted is None else last
+
+    def on_devices(self) -> list[MeasurableMap]:
+        """Return what is shown and the same problem's latest map on each other device.
+
+        Only those with a best block, that which is shown first; empty where it has none.
+        """
+        shown = self.shown
+        if not isinstance(shown, MeasurableMap) or shown.best is None:
+            return []
+        found = {shown.wanted.device.hardware_id: shown}
+        for held in reversed(self._maps.values()):
+            if held.wanted.problem == shown.wanted.problem and held.best is not None:
+                found.setdefault(held.wanted.device.hardware_id, held)
+        return list(found.values())
+
+    def elsewhere_words(self, block: Block) -> str:
+        """Return what other devices took for a block, each in its own map."""
+        parts = []
+        for held in self.on_devices()[1:]:
+            number = held.wanted.grid.number(block)
+            cell = held.cells[number] if number is not None else None
+            if cell is not None and cell.time_s:
+                time, device = quantity(cell.time_s, "s"), held.wanted.device.name
+                parts.append(f"{device} took {time}, in a map of its own")
+        return "; ".join(parts)
 
     @property
     def stale(self) -> bool:
@@ -216,10 +252,11 @@ class MapModel:
         if experiment.dimensions > 2:
             z = self.z if self.z is not None else knobs.block[2]
         request = msgspec.structs.replace(knobs.request(), device=device.id, block=None)
-        base = (request, device.hardware_id, device.driver, device.threads,
-                experiment.workload.sha256, z)  # fmt: skip
+        problem = (msgspec.structs.replace(request, device=""), experiment.workload.sha256, z)
+        base = (request.device, device.hardware_id, device.driver, device.threads, *problem)
         return MapRequest(
             base=msgspec.json.encode(base, order="sorted").decode(),
+            problem=msgspec.json.encode(problem, order="sorted").decode(),
             words=map_caption(request, device).words,
             request=request,
             grid=make_grid(self.fineness, device.limits, experiment.dimensions, self.center, z),

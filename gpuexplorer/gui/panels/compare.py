@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.gui.notice import capital
@@ -63,6 +64,10 @@ class CompareTab(ResultTab):
             return store.get_all(ids, samples=False)
 
         self._session.runs.do(find, self._add_found, needs=ids)
+
+    def add_configs(self, found: Sequence[tuple[RunConfig, str | None]]) -> None:
+        """Add configurations, each with the word for its engine."""
+        cast("CompareView", self.made()).add_configs(*zip(*found, strict=True))
 
     def show_stored(self, ids: Sequence[str]) -> None:
         """Show stored runs held against the first as they are, once they are found."""

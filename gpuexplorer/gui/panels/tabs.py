@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from gpuexplorer.gui.panels.result_tab import Codec, ResultTab
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 
 class BlockMapTab(ResultTab):
-    """The block map, made when it is first shown."""
+    """The block map, made when it is first shown; ``compared`` is its view's."""
+
+    compared = Signal(object)
 
     def __init__(self, session: Session) -> None:
         super().__init__("blockMap", session)
@@ -26,7 +29,9 @@ class BlockMapTab(ResultTab):
         """Make the view."""
         from gpuexplorer.gui.views.blockmap import BlockMapView
 
-        return BlockMapView(self._session)
+        view = BlockMapView(self._session)
+        view.compared.connect(self.compared)
+        return view
 
     def codec(self) -> Codec:
         """Return what reads and writes maps."""

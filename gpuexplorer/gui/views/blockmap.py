@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QLabel, QVBoxLayout
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout
 
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.change import Change
@@ -52,6 +52,10 @@ LEGEND = "★ best   □ cannot be told from it   ▨ cannot run"
 START_TIP = (
     "Measure every block that can run, coarse to fine: clear losers get a launch or three,\n"
     "contenders more, and the leaders take turns. Live measuring pauses meanwhile."
+)
+COMPARE_TIP = (
+    "Add the best block to Compare, with the best of the same map on each other device,\n"
+    "here or on another machine: there they are measured in turns"
 )
 OCCUPANCY_TIP = (
     "Lay theoretical occupancy over the map: a bar along each cell's foot,\n"
@@ -107,6 +111,9 @@ class BlockMapJob(EngineJob):
 class BlockMapView(JobControl[HeldMap, WantedMap]):
     """The map of the knobs as they stand, under its choices, and what is known of a cell."""
 
+    compared = Signal(object)
+    """Configurations to be compared, each with the word for its engine."""
+
     def __init__(self, session: Session) -> None:
         self.model = MapModel(session.experiment)
         super().__init__(session, "blockMap", "Block map", "block map", self.model)
@@ -131,6 +138,10 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         self.occupancy = small_button("blockMapOccupancy", OCCUPANCY_TIP)
         self.occupancy.setText("Occupancy")
         self.occupancy.setCheckable(True)
+        self.compare = QPushButton("Compare best")
+        self.compare.setObjectName("blockMapCompare")
+        self.compare.setToolTip(COMPARE_TIP)
+        self.head.add(self.compare)
         self._lay_out()
         self._connect()
 
@@ -158,6 +169,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         self.fineness.currentIndexChanged.connect(lambda _: self._choose_grid())
         self.z_box.activated.connect(lambda _: self._choose_z())
         self.occupancy.toggled.connect(self._show_occupancy)
+        self.compare.clicked.connect(lambda _=False: self.compare_best())
         canvas.picked.connect(self._go_to)
         canvas.hovered.connect(self._show_cell)
         canvas.gesture.connect(
@@ -214,6 +226,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         """Note which map is measured."""
         assert isinstance(self._job, BlockMapJob)
         self._measured = self._job.held
+        self._measured.engine = self._session.options.python
         self.model.begin(self._measured)
 
     def take(self, step: MapStep) -> bool:
@@ -285,6 +298,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         super().show_state()
         for box in (self.fineness, self.z_box):
             box.setEnabled(not self.running)
+        self.compare.setVisible(not self.running and bool(self.model.on_devices()))
 
     def _show_cell(self, cell: MapCell | None) -> None:
         """Say what is known of the cell under the pointer, or of the sliders' block."""
@@ -295,7 +309,8 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         drawn = self._drawn
         words = drawn.cell_words(cell) if cell is not None and drawn else ""
         live = self._live_words(cell) if cell is not None else ""
-        self.cell_words.setText("; ".join(part for part in (words, live) if part))
+        elsewhere = self.model.elsewhere_words(cell.block) if cell is not None else ""
+        self.cell_words.setText("; ".join(part for part in (words, elsewhere, live) if part))
 
     def _live_words(self, cell: MapCell) -> str:
         """Say why Live shows another time for a cell's block, where it does."""
@@ -362,6 +377,12 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
             session.experiment.apply(Change(block=block))
         if not session.live and not session.jobs.measuring:
             session.set_live(True)
+
+    def compare_best(self) -> None:
+        """Have the best block compared with the best of each other device that has such a map."""
+        maps = self.model.on_devices()
+        found = [(held.best_config, held.engine) for held in maps if held.best_config is not None]
+        self.compared.emit(found)
 
     # ---- keeping
 

@@ -156,9 +156,11 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         engines = [engine_of(run.environment) for run in runs]
         self._add([run.config for run in runs], runs, engines)
 
-    def add_configs(self, configs: Sequence[RunConfig]) -> None:
-        """Add configurations, in the window's own engine."""
-        self._add(configs, engines=[self._session.options.python] * len(configs))
+    def add_configs(
+        self, configs: Sequence[RunConfig], engines: Sequence[str | None] | None = None
+    ) -> None:
+        """Add configurations, each in its engine; None: all in the window's own."""
+        self._add(configs, engines=engines or [self._session.options.python] * len(configs))
 
     def _add(
         self,

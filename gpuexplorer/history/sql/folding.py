@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Integer, and_, case, cast, func, or_, select
 
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import plural
-from gpuexplorer.history.documents import unpack_document
+from gpuexplorer.history.documents import clean, unpack_document
 from gpuexplorer.history.model import BEST_RUN, FOLDED, Folded, Query, Row, Timeline
 from gpuexplorer.history.sql import search
 from gpuexplorer.history.sql.runs import AT_ONCE
@@ -215,6 +216,39 @@ class _Found(msgspec.Struct):
     finalists: list[_Finalist] = []
 
 
+def _named(document: Any) -> str | None:
+    """Return the id of the run that a group's document names as the best; None where none is."""
+    try:
+        found = msgspec.json.decode(unpack_document(document), type=_Found)
+    except (ValueError, msgspec.MsgspecError):  # its runs are shown all the same
+        return None
+    return found.finalists[0].run if found.finalists else found.best_run
+
+
+def best_run(connection: Connection, beginning: str) -> str | None:
+    """Return the best run of a group by the beginning of its id; see ``Store.best_run``."""
+    about = select(groups.c.id, groups.c.document).where(
+        groups.c.id.startswith(clean(beginning), autoescape=True)
+    )
+    group = connection.execute(about.limit(1)).first()
+    if group is None:
+        return None
+    named = _named(group.document)
+    if named is not None:
+        return named
+    query = Query(group=group.id)
+    rows = search.find(
+        connection, query, sort="median", descending=False, offset=0, limit=MOST_UNFOLDED
+    )
+    believed = [row for row in rows if row.suspect is None and row.median_s is not None]
+    if len({(row.workload, row.size_words) for row in believed}) != 1:
+        raise InputError(
+            f"'{beginning}' has no best run: it holds no run, or runs of several problems",
+            remedy="name one of its runs, see 'gpuexplorer history'",
+        )
+    return believed[0].id
+
+
 def _best(
     connection: Connection, held: ColumnElement[bool], wanted: Sequence[str]
 ) -> dict[str, Row]:
@@ -225,11 +259,7 @@ def _best(
     groups_by_run: dict[str, str] = {}
     about = select(groups.c.id, groups.c.document).where(groups.c.id.in_(wanted))
     for group, document in connection.execute(about) if wanted else ():
-        try:
-            found = msgspec.json.decode(unpack_document(document), type=_Found)
-        except (ValueError, msgspec.MsgspecError):  # its runs are shown all the same
-            continue
-        run = found.finalists[0].run if found.finalists else found.best_run
+        run = _named(document)
         if run is not None:
             groups_by_run[run] = group
     if not groups_by_run:
