@@ -66,9 +66,6 @@ def _say_ended_with_machine(one: Detached) -> None:
     say(
         f"gpuexplorer: {machine} was started anew while job {one.id} was measured; it continues "
         f"after what it has stored with: gpuexplorer jobs continue {one.id}"
-        if one.total
-        else f"gpuexplorer: {machine} was started anew while job {one.id} was tuned; the tuning "
-        f"begins anew with: gpuexplorer jobs continue {one.id}"
     )
 
 

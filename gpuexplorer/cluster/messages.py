@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.sample import Reading, SampleBatch
-from gpuexplorer.engine.protocol import Failed, Prepared
+from gpuexplorer.engine.protocol import Failed
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.sampled import Sampled
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,38 +25,6 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Where the answer goes."""
     record: bool = False
     """Whether the answer is a record, which others can extend, and not a result."""
-
-
-class Sampled(msgspec.Struct, frozen=True, kw_only=True):
-    """A record as it travels."""
-
-    prepared: Prepared
-    batches: list[SampleBatch]
-    readings: list[Reading]
-    stopped_by: str
-    ceilings: Ceilings | None
-
-    @classmethod
-    def of(cls, record: RunRecord) -> Sampled:
-        """Return what travels of a record."""
-        return cls(
-            prepared=record.prepared,
-            batches=list(record.batches),
-            readings=list(record.readings),
-            stopped_by=record.stopped_by,
-            ceilings=record.ceilings,
-        )
-
-    def record(self) -> RunRecord:
-        """Return the record again, with an id of its own."""
-        made = RunRecord(self.prepared)
-        made.ceilings = self.ceilings
-        for batch in self.batches:
-            made.add(batch)
-        for reading in self.readings:
-            made.add_reading(reading)
-        made.end(self.stopped_by)
-        return made
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import msgspec
 
 from gpuexplorer.cluster.agenda import Lane
-from gpuexplorer.cluster.messages import Answer, Asked, Sampled, encode, read_answer
+from gpuexplorer.cluster.messages import Answer, Asked, encode, read_answer
 from gpuexplorer.cluster.paces import Paces
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
@@ -26,6 +26,7 @@ from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.errors import EngineGone, EngineKilled, error_of
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.sampled import Sampled
 from gpuexplorer.search.sweep import News
 
 LOOK_S = 1.0

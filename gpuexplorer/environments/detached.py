@@ -11,6 +11,7 @@ import secrets
 import shutil
 import sys
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import msgspec
 
 from gpuexplorer.calibration.store import data_folder
 from gpuexplorer.core import frozen
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.shared_device import FAR_NICE, niceness
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.engine.interpreters import BUILT_IN, find_interpreter
@@ -154,6 +155,8 @@ def begin(title: str, work: Work, arguments: list[str], engine: str | None) -> D
             _ask(about, {"action": "write", "name": detached.WORK, "data": _text(data)})
         start(about)
     except BaseException:
+        with suppress(ExplorerError):
+            forget(about)
         shutil.rmtree(about.folder, ignore_errors=True)
         raise
     with atomic_file(about.folder / ABOUT) as stream:
@@ -211,13 +214,13 @@ def outcomes(about: Detached) -> list[Outcome]:
     if about.address:
         more = True
         while more:
-            have = sorted(path.name for path in answers.iterdir())
+            have = [path.name for path in detached.answer_files(about.folder)]
             told = _ask(about, {"action": "fetch", "have": have, "most": AT_ONCE})
             for name, data in told["files"].items():
                 with atomic_file(answers / Path(name).name) as stream:
                     stream.write(base64.b64decode(data))
             more = bool(told["files"])
-    return [read_outcome(path.read_bytes()) for path in sorted(answers.iterdir())]
+    return [read_outcome(path.read_bytes()) for path in detached.answer_files(about.folder)]
 
 
 def forget(about: Detached) -> None:

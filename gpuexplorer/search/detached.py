@@ -2,9 +2,9 @@
 
 The folder holds what to measure (``WORK``), and gets a file for each configuration that is done
 (``ANSWERS``), at once by a rename, and ``DONE`` when nothing is missing. Started again in the same
-folder, as after a reboot, a sweep measures what is missing, and a tuning, whose way depends on all
-that it has measured, begins anew. Whoever holds ``LOCK`` is at work there; ``STOP`` ends it after
-the present configuration.
+folder, as after a reboot, a sweep measures what is missing, and a tuning goes the same way by what
+it has measured (``LOOKS``), and on from there. Whoever holds ``LOCK`` is at work there; ``STOP``
+ends it after the present configuration.
 """
 
 from __future__ import annotations
@@ -30,14 +30,17 @@ from gpuexplorer.engine import protocol
 from gpuexplorer.engine.errors import EngineGone, failed_of
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.search.looks_kept import KeptLooks
 from gpuexplorer.search.tune import Tuner, TuningOptions
+from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, tuning_space
 from gpuexplorer.workloads.trust import agree_here
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
 MODULE = "gpuexplorer.search.detached"
 ATTEMPTS = 10
-WORK, ANSWERS, LOCK, STOP, PID, DONE = "work", "answers", "lock", "stop", "pid", "done"
+WORK, ANSWERS, LOOKS, LOCK = "work", "answers", "looks", "lock"
+STOP, PID, DONE = "stop", "pid", "done"
 
 
 class TuneWork(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,8 +90,14 @@ def main(arguments: list[str]) -> int:
     with _lock(folder) as lock:
         if not lock.taken:
             return 1  # another process is at work here
-        (folder / PID).write_text(str(os.getpid()), encoding="ascii")
         work = read_work((folder / WORK).read_bytes())
+        if work.tuning is not None:
+            try:
+                check_sampler(work.tuning.options.sampler)
+            except ExplorerError as error:  # who starts it tells that
+                print(error, file=sys.stderr)
+                return error.exit_code
+        (folder / PID).write_text(str(os.getpid()), encoding="ascii")
         choose_sharing(work.when_shared, None)
         (folder / ANSWERS).mkdir(exist_ok=True)
         (folder / DONE).unlink(missing_ok=True)
@@ -118,24 +127,36 @@ def _workload(work: Work) -> Workload:
     return workload
 
 
+def answer_files(folder: Path) -> list[Path]:
+    """Return the answers in a folder, in order; what a power cut left half-written is none."""
+    return sorted(path for path in (folder / ANSWERS).iterdir() if path.name.isdigit())
+
+
 def _write(folder: Path, number: int, outcome: Outcome) -> None:
     with atomic_file(folder / ANSWERS / f"{number:06d}") as stream:
         stream.write(encode(outcome))
 
 
 def tune(work: Work, asked: TuneWork, folder: Path) -> None:
-    """Tune anew; the last answer is the whole tuning, or why there is none."""
-    for path in (folder / ANSWERS).iterdir():
-        path.unlink()
-    numbers = itertools.count()
+    """Tune, or go on with it; the last answer is the whole tuning, or why there is none."""
+    answers = answer_files(folder)
+    before = [read_outcome(path.read_bytes()) for path in answers]
+    if before and before[-1].result is None:
+        return  # it had ended
+    handed = {one.config.key for one in before}
+    numbers = itertools.count(int(answers[-1].name) + 1 if answers else 0)
     workload = _workload(work)
     space = tuning_space(asked.request, workload, work.devices, asked.ranges)
+    looks = KeptLooks(folder / LOOKS)
+
+    def hand_over(result: RunResult) -> None:
+        if result.id not in looks.reused or result.config.key not in handed:
+            _write(folder, next(numbers), Outcome(config=result.config, result=result))
+
     with EngineSession(threads=asked.request.threads) as session:
         try:
-            tuner = Tuner(session, workload, space, asked.options)
-            tuner.on_result = lambda result: _write(
-                folder, next(numbers), Outcome(config=result.config, result=result)
-            )
+            tuner = Tuner(session, workload, space, asked.options, clock=looks.now_s)
+            tuner.on_result, tuner.take = hand_over, looks.take
             outcome = Outcome(config=space.start, tuning=tuner.run())
         except EngineGone:
             raise

@@ -14,6 +14,9 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.runner import Look
 from gpuexplorer.workloads.workload import Workload
 
+Brought = RunRecord | ExplorerError
+"""What came of a look."""
+
 
 @dataclass(frozen=True)
 class LookTask:

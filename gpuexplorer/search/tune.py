@@ -38,7 +38,7 @@ from gpuexplorer.search.handover import Handover
 from gpuexplorer.search.looking import Neighbourhood, Taken, judged, options_of
 from gpuexplorer.search.racing import Race
 from gpuexplorer.search.runner import Look
-from gpuexplorer.search.several import LookTask, Races
+from gpuexplorer.search.several import Brought, LookTask, Races
 from gpuexplorer.search.tune_naming import Finished, named_of
 from gpuexplorer.search.tune_sampler import make_sampler
 from gpuexplorer.search.tune_space import Place, TuningSpace
@@ -106,6 +106,10 @@ class Tuner:
         self.on_result: Callable[[RunResult], None] = lambda result: None
         """Is given the document of each contender and finalist; on a GPU in another thread, while
         the next one is measured."""
+        self.take: Callable[[LookTask, Callable[[], Brought]], Brought] = lambda _, measure: (
+            measure()
+        )
+        """Takes a look in one engine by measuring it, or from what was kept of it."""
         self._handover = Handover(lambda result: self.on_result(result))
         self._places = tuple(space.legal)
         self._numbers = {place: number for number, place in enumerate(self._places)}
@@ -243,11 +247,14 @@ class Tuner:
         """Note that a machine takes no more turns."""
         self._race.gone(machine)
 
-    def _measured(self, session: Measures, task: LookTask) -> RunRecord | ExplorerError:
-        try:
-            return session.measure(task.config, self.workload, task.options)
-        except ExplorerError as error:
-            return error
+    def _measured(self, session: Measures, task: LookTask) -> Brought:
+        def measure() -> Brought:
+            try:
+                return session.measure(task.config, self.workload, task.options)
+            except ExplorerError as error:
+                return error
+
+        return self.take(task, measure)
 
     # ---- the search
 

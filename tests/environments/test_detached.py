@@ -11,9 +11,16 @@ from pathlib import Path
 import pytest
 
 from gpuexplorer.cli import main
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.environments import detached, far_side
 from gpuexplorer.environments.detached import Detached
 from gpuexplorer.history.store import Query, Store
+from gpuexplorer.search.detached import TuneWork, Work, encode
+from gpuexplorer.search.detached import main as job_of
+from gpuexplorer.search.tune import TuningOptions
+from gpuexplorer.search.tune_space import Ranges
+from gpuexplorer.workloads.loader import load
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="nothing is detached on Windows")
 PATIENCE_S = 120.0
@@ -82,18 +89,26 @@ def test_a_job_that_ended_with_its_machine_says_so_and_goes_on_from_what_it_stor
     assert not detached.list_detached()
 
 
-def test_a_tuning_goes_on_without_the_program_and_begins_anew_after_a_restart(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+def test_a_tuning_goes_on_without_the_program_and_from_where_it_was_after_a_restart(
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = ["tune", "vector_add", "--device", "cpu", "--sampler", "grid", "--block-x", "1:64"]
     one = begun(*words, "--size", "65536")
     power_cut(one)
     assert main(["jobs", "collect", one.id]) == 2
     assert "has not named anything yet" in capsys.readouterr().err
+    looks = {path: path.stat().st_mtime_ns for path in (one.folder / "looks").iterdir()}
+    answers = {path: path.stat().st_mtime_ns for path in (one.folder / "answers").iterdir()}
     main(["jobs"])
-    assert f"begins anew with: gpuexplorer jobs continue {one.id}" in capsys.readouterr().err
+    assert f"stored with: gpuexplorer jobs continue {one.id}" in capsys.readouterr().err
     assert main(["jobs", "continue", one.id]) == 0
     assert main(["jobs", "follow", one.id]) == 0
+    assert looks and looks.items() <= {
+        (path, path.stat().st_mtime_ns) for path in (one.folder / "looks").iterdir()
+    }, "what was measured is kept"
+    assert answers.items() <= {
+        (path, path.stat().st_mtime_ns) for path in (one.folder / "answers").iterdir()
+    }
     assert main(["jobs", "collect", one.id]) == 0
     shown = capsys.readouterr()
     assert "Tried 64 of 64 configurations" in " ".join(shown.out.split())
@@ -103,6 +118,20 @@ def test_a_tuning_goes_on_without_the_program_and_begins_anew_after_a_restart(
         (group,) = store.groups()
     assert group.kind == "tuning"
     assert not detached.list_detached()
+
+
+def test_a_sampler_that_is_not_there_is_one_sentence_where_the_job_would_begin(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = RunRequest(workload="matmul", device="cpu")
+    tuning = TuneWork(
+        request=request, ranges=Ranges({}, {}), options=TuningOptions(sampler="cmaes")
+    )
+    work = Work(source=load()["matmul"].source, devices=DeviceList(), tuning=tuning)
+    (tmp_path / "work").write_bytes(encode(work))
+    assert job_of([str(tmp_path)]) == 3
+    assert "'cmaes' needs the package cmaes, which is not" in capsys.readouterr().err
+    assert not (tmp_path / "pid").exists(), "whoever starts it waits for that, or for its end"
 
 
 def test_a_search_is_either_detached_or_spread(capsys: pytest.CaptureFixture[str]) -> None:

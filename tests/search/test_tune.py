@@ -6,6 +6,7 @@ Most run on a simulated machine with a clock of its own, so that noise and load 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import TUNING_SCHEMA, Budget, Tuning, tuning_json
 from gpuexplorer.engine.errors import EngineGone, EngineKilled, LongRun
 from gpuexplorer.engine.session import EngineSession
+from gpuexplorer.search.looks_kept import KeptLooks
 from gpuexplorer.search.tune import HOPELESS, Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load
@@ -240,6 +242,36 @@ def test_an_interruption_leaves_what_is_known() -> None:
     known = made.so_far()
     assert len(known.evaluations) == 4
     assert known.stopped_by == "user" and known.chosen is None
+
+
+def test_one_that_was_interrupted_goes_the_same_way_and_measures_only_what_is_missing(
+    tmp_path: Path,
+) -> None:
+    def go_on(machine: SimulatedMachine, stop_at: int | None = None) -> tuple[Tuner, KeptLooks]:
+        looks = KeptLooks(tmp_path / "looks", machine.clock)
+
+        def on_progress(progress: TuningProgress) -> None:
+            if stop_at is not None and progress.done == stop_at:
+                raise KeyboardInterrupt
+
+        budget = Budget(evaluations=30)
+        made = Tuner(machine, MATMUL, SPACE, TuningOptions(budget=budget), clock=looks.now_s)
+        made.on_progress, made.take = on_progress, looks.take
+        return made, looks
+
+    whole = tuner(first := SimulatedMachine(launch_s), budget=Budget(evaluations=30)).run()
+    made, _ = go_on(begun := SimulatedMachine(launch_s), 20)
+    with pytest.raises(KeyboardInterrupt):
+        made.run()
+    known = [one.config for one in made.so_far().evaluations]
+    (tmp_path / "looks" / "000003").write_bytes(b"half a look")  # it is taken again
+    made, looks = go_on(rest := SimulatedMachine(launch_s))
+    done = made.run()
+    assert [one.config for one in done.evaluations] == [one.config for one in whole.evaluations]
+    assert [one.config for one in done.evaluations][: len(known)] == known
+    assert done.chosen == whole.chosen and looks.reused
+    assert len(rest.runs) == len(first.runs) - len(begun.runs) + 1
+    assert done.search_s >= made.so_far().evaluations[len(known) - 1].time_s
 
 
 def test_what_is_known_before_it_begins_does_not_change_how_it_ends() -> None:

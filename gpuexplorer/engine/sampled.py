@@ -1,0 +1,42 @@
+"""A run's record in a form that travels to another process, or stands in a file."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.engine.protocol import Prepared
+from gpuexplorer.engine.record import RunRecord
+
+
+class Sampled(msgspec.Struct, frozen=True, kw_only=True):
+    """A record as it travels."""
+
+    prepared: Prepared
+    batches: list[SampleBatch]
+    readings: list[Reading]
+    stopped_by: str
+    ceilings: Ceilings | None
+
+    @classmethod
+    def of(cls, record: RunRecord) -> Sampled:
+        """Return what travels of a record."""
+        return cls(
+            prepared=record.prepared,
+            batches=list(record.batches),
+            readings=list(record.readings),
+            stopped_by=record.stopped_by,
+            ceilings=record.ceilings,
+        )
+
+    def record(self) -> RunRecord:
+        """Return the record again, with an id of its own."""
+        made = RunRecord(self.prepared)
+        made.ceilings = self.ceilings
+        for batch in self.batches:
+            made.add(batch)
+        for reading in self.readings:
+            made.add_reading(reading)
+        made.end(self.stopped_by)
+        return made
