@@ -226,9 +226,13 @@ def checked_against(method: str) -> str:
     ``method`` is a document's, such as ``freivalds with 4 random vectors, float64``.
     """
     trusted = re.search(r", variant ([\w-]+)", method)
-    words = method.replace(trusted[0] if trusted else ", float64", "")
+    function = re.search(r", function (.+):(\w+)$", method)
+    found = trusted or function
+    words = method.replace(found[0] if found else ", float64", "")
     for pattern, plain in CHECKS:
         words = re.sub(pattern, plain, words)
+    if function:
+        return f"{function[2]}() of {function[1]} {words}"
     return f"{trusted[1]}'s results {words}" if trusted else f"float64 {words}"
 
 

@@ -23,8 +23,9 @@ from gpuexplorer.workloads.loader import (
     is_own_file,
     keep_manifest,
     own_workload,
+    programs_of,
 )
-from gpuexplorer.workloads.own_model import ModelFile, is_model_file, read_model
+from gpuexplorer.workloads.programs import Program
 from gpuexplorer.workloads.trust import NotTrusted, is_trusted, trust
 
 SHOWN_LINES = 12
@@ -45,9 +46,9 @@ def take_files(options: argparse.Namespace) -> None:
         roots.append(Path(word))
         options.kernels = roots
         options.workload = own_workload(Path(word)).name
-    for root in roots:
-        if is_model_file(root):
-            agree(read_model(root), said_so=bool(getattr(options, "trust", False)))
+    name = options.workload if isinstance(word, str) else None
+    for program in (program for root in roots for program in programs_of(root, name)):
+        agree(program, said_so=bool(getattr(options, "trust", False)))
 
 
 def answers_of(options: argparse.Namespace) -> Answers:
@@ -90,20 +91,18 @@ def describe(path: Path, answers: Answers) -> None:
         say(f"gpuexplorer: wrote {manifest_path(path)}, which says what the kernel computes")
 
 
-def agree(
-    model: ModelFile, *, said_so: bool, ask: Callable[[ModelFile], bool] | None = None
-) -> None:
+def agree(program: Program, *, said_so: bool, ask: Callable[[Program], bool] | None = None) -> None:
     """Have the user agree to run a file: with ``--trust``, in a list kept earlier, or when asked.
 
     Raises NotTrusted without it.
     """
-    if is_trusted(model.sha256):
+    if is_trusted(program.sha256):
         return
     asked = ask or (_ask if _at_a_terminal() else None)
-    if not said_so and (asked is None or not asked(model)):
-        raise NotTrusted(model)
+    if not said_so and (asked is None or not asked(program)):
+        raise NotTrusted(program)
     try:
-        trust(model)
+        trust(program)
     except InputError as error:  # it holds for this command all the same
         say(f"gpuexplorer: the agreement is not remembered: {error}")
 
@@ -112,11 +111,11 @@ def _at_a_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _ask(model: ModelFile) -> bool:
+def _ask(program: Program) -> bool:
     """Show what would be run and ask on the terminal."""
-    say(f"{model.path} is a program. It will run in the engine, with your rights.")
-    say(f"SHA-256 {model.sha256}")
-    lines = model.text.splitlines()
+    say(f"{program.path} is a program. It will run in the engine, with your rights.")
+    say(f"SHA-256 {program.sha256}")
+    lines = program.text.splitlines()
     for line in lines[:SHOWN_LINES]:
         say(f"  │ {line}")
     if (more := len(lines) - SHOWN_LINES) > 0:

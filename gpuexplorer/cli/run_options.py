@@ -100,7 +100,8 @@ def _add_answers(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--reference", action="append", default=[], metavar="[OUT=]EXPR|none",
         help="what the result should be, over the inputs, such as 'A @ B'; may repeat, once for "
-        "each output; none: nothing is verified",
+        "each output; or a function that returns it: of the file's own, or check.py:product of a "
+        "Python file beside it; none: nothing is verified",
     )  # fmt: skip
     group.add_argument("--out", metavar="NAMES", help="the arrays that are outputs, by comma")
     group.add_argument(

@@ -25,6 +25,7 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.text import path_text
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.deadlines import LAUNCH_STAGES
 from gpuexplorer.engine.outbox import Outbox
@@ -39,7 +40,7 @@ from gpuexplorer.measure.transfers import METHOD as SEQUENCE_METHOD
 from gpuexplorer.telemetry import ncu
 from gpuexplorer.telemetry.ladder import survey
 from gpuexplorer.telemetry.sampler import Sampler
-from gpuexplorer.workloads.frameworks import is_own
+from gpuexplorer.workloads.trust import programs as programs_in
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
 EXIT_DEVICE_LOST = protocol.EXIT_TOLD
@@ -388,8 +389,8 @@ class _RunSink:
         self._workload = workload
         self._server = server
         self._overdue: Overdue | None = None
-        if is_own(workload.variant(run.config.variant).model):
-            self._overdue = Overdue(workload.source.origin, self._hangs)
+        for program in programs_in(workload)[:1]:
+            self._overdue = Overdue(path_text(program.path), self._hangs)
 
     def stage(self, name: str, deadline_s: float | None) -> None:
         if self._overdue is not None:
@@ -403,6 +404,8 @@ class _RunSink:
 
     def _hangs(self, stage: str, allowed_s: float, place: str) -> None:
         """End this process: what a user's file does not give back cannot be had otherwise."""
+        if not place and not self._workload.is_own_model:
+            return  # a kernel hangs, which the client tells
         self._server.outbox.put(
             protocol.Failed(
                 generation=self._generation,
@@ -477,9 +480,10 @@ def _risk(stage: str) -> str:
 
 def _check_agreed(workload: Workload, run: protocol.Run) -> None:
     """Refuse to run a user's file that was not agreed to."""
-    if is_own(workload.variant(run.config.variant).model) and not run.agreed:
+    programs = [] if run.agreed else programs_in(workload)
+    if programs:
         raise InputError(
-            f"{workload.source.origin} is a program, and nobody agreed to run it",
+            f"{programs[0].path} is a program, and nobody agreed to run it",
             remedy="read it, then agree with --trust, or in a terminal or the window when asked",
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -20,9 +21,8 @@ from gpuexplorer.workloads.loader import (
     read_folder,
     workload_folders,
 )
-from gpuexplorer.workloads.own_model import is_model_file
 from gpuexplorer.workloads.watch import source_paths, stamps
-from gpuexplorer.workloads.workload import MODEL_FILE, Workload
+from gpuexplorer.workloads.workload import Workload
 
 WATCH_MS = 150
 """Between two looks at a kernel's files; a change counts once it is as old."""
@@ -57,7 +57,8 @@ class Kernels(QObject):
         self._watch.timeout.connect(self._look)
         self._watch.start()
         self.ask_trust: Callable[[Path, Callable[[], None]], bool] = lambda path, then: False
-        """Asks about a model's file that is new, and goes on once it is agreed to."""
+        """Asks about a new program of a folder or file, and goes on once it is agreed to; False
+        where there is none."""
 
     @property
     def folders(self) -> list[Path]:
@@ -91,11 +92,15 @@ class Kernels(QObject):
             self._session.experiment.set_workload(own[0])
         self.notice.emit(Notice("info", f"Loaded {', '.join(own)} from {folder}."))
 
+    @property
+    def loaded(self) -> list[Workload]:
+        """Every workload as it was read last."""
+        return list(self._session.experiment.workloads.values())
+
     def reload(self) -> None:
-        """Read every folder and model's file again, and measure what is in it now."""
-        if any(is_model_file(f) and self.ask_trust(f, self.reload) for f in self.folders):
-            return
-        self._read_again()
+        """Read every folder and file again, and measure what is in it now."""
+        if not any(self.ask_trust(folder, self.reload) for folder in self.folders):
+            self._read_again()
 
     def _read_again(self, *, if_changed: bool = False) -> None:
         try:
@@ -125,7 +130,7 @@ class Kernels(QObject):
         workload = self._session.experiment.workload
         if workload is not self._watched:
             last, self._watched = self._watched, workload
-            kernel = MODEL_FILE not in workload.source.files and own_root(workload) is not None
+            kernel = not workload.is_own_model and own_root(workload) is not None
             self._paths = source_paths(workload) if kernel else []
             if last is None or last.source.origin != workload.source.origin:
                 self._seen = self._moved = stamps(self._paths)
@@ -134,7 +139,9 @@ class Kernels(QObject):
         before, self._moved = self._moved, stamps(self._paths)
         if self._moved and self._moved != self._seen and self._moved == before:
             self._seen = self._moved
-            self._read_again(if_changed=True)
+            root, again = own_root(workload), partial(self._read_again, if_changed=True)
+            if root is None or not self.ask_trust(root, again):
+                again()
 
     def _take(self, workloads: dict[str, Workload]) -> None:
         self.folders_changed.emit(self.folders)

@@ -15,10 +15,16 @@ from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.workloads.kernel_file import SUFFIX as KERNEL_SUFFIX
 from gpuexplorer.workloads.kernel_file import Answers, is_kernel_file, manifest_path
-from gpuexplorer.workloads.loader import is_own_file, keep_manifest, kernel_sources, own_name
-from gpuexplorer.workloads.own_model import SUFFIX as MODEL_SUFFIX
-from gpuexplorer.workloads.own_model import ModelFile, is_model_file, read_model
-from gpuexplorer.workloads.trust import is_trusted, trust
+from gpuexplorer.workloads.loader import (
+    is_own_file,
+    keep_manifest,
+    kernel_sources,
+    own_name,
+    programs_of,
+)
+from gpuexplorer.workloads.programs import SUFFIX as MODEL_SUFFIX
+from gpuexplorer.workloads.programs import Program
+from gpuexplorer.workloads.trust import programs, trust, untrusted
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.panels.kernel_sheet import KernelSheet
@@ -56,21 +62,25 @@ class OwnFiles(QObject):
     def open(self, path: Path) -> None:
         """Read a file, ask about it if it is new, and choose it as the workload."""
         path = path.absolute()
-        if is_kernel_file(path):
-            self._open_kernel(path)
-            return
+        if is_kernel_file(path) and not manifest_path(path).is_file():
+            self._describe(path)
+        else:
+            self._open_described(path)
+
+    def _open_described(self, path: Path) -> None:
+        """Open a file that is a workload, once the user agreed to the programs in it."""
         try:
-            model = read_model(path)
+            wanted = untrusted(programs_of(path))
         except ExplorerError as error:
             self._refuse(error)
             return
-        self._ask(model, lambda: self._kernels.open(path))
-
-    def _open_kernel(self, path: Path) -> None:
-        """Have a CUDA file described where it has no manifest yet, and open it."""
-        if manifest_path(path).is_file():
+        if wanted is None:
             self._kernels.open(path)
-            return
+        else:
+            self._ask(wanted, lambda: self._open_described(path))
+
+    def _describe(self, path: Path) -> None:
+        """Have a CUDA file described that has no manifest yet, and open it."""
         if self.sheet is not None:
             return
         from gpuexplorer.gui.panels.kernel_sheet import KernelSheet
@@ -93,44 +103,41 @@ class OwnFiles(QObject):
         except ExplorerError as error:
             self._refuse(error)
             return
-        self._kernels.open(path)
+        self._open_described(path)
 
     def ask_at_start(self) -> None:
-        """Ask about the first file that was named or remembered and is not agreed to."""
-        for path in self._kernels.folders:
-            if is_model_file(path) and self._ask_before(path, self._kernels.reload):
-                return
+        """Ask about the first program of what was named or remembered that is not agreed to."""
+        wanted = untrusted(p for one in self._kernels.loaded for p in programs(one))
+        if wanted is not None:
+            self._ask(wanted, self._kernels.reload)
 
     def _ask_before(self, path: Path, then: Callable[[], None]) -> bool:
-        """Ask about a file if it needs it, and go on with ``then``; False: no need to ask."""
+        """Ask about a file's programs if they need it, and go on with ``then``; False: no need."""
         try:
-            model = read_model(path)
+            wanted = untrusted(programs_of(path))
         except ExplorerError:
             return False  # reading it for the run says why
-        if is_trusted(model.sha256):
+        if wanted is None:
             return False
-        self._ask(model, then)
+        self._ask(wanted, then)
         return True
 
-    def _ask(self, model: ModelFile, then: Callable[[], None]) -> None:
-        if is_trusted(model.sha256):
-            then()
-            return
+    def _ask(self, program: Program, then: Callable[[], None]) -> None:
         if self.dialog is not None:
             return  # one question at a time
         from gpuexplorer.gui.panels.own_model import TrustDialog
 
-        dialog = self.dialog = TrustDialog(self._window, model)
-        dialog.finished.connect(lambda answer: self._answered(model, bool(answer), then))
+        dialog = self.dialog = TrustDialog(self._window, program)
+        dialog.finished.connect(lambda answer: self._answered(program, bool(answer), then))
         dialog.open()
 
-    def _answered(self, model: ModelFile, agreed: bool, then: Callable[[], None]) -> None:
+    def _answered(self, program: Program, agreed: bool, then: Callable[[], None]) -> None:
         self.dialog = None
         if not agreed:
-            self.notice.emit(Notice("info", f"{model.path.name} was not run."))
+            self.notice.emit(Notice("info", f"{program.path.name} was not run."))
             return
         try:
-            trust(model)
+            trust(program)
         except InputError as error:
             self.notice.emit(Notice("warning", f"The agreement is not remembered: {error}."))
         then()

@@ -25,6 +25,7 @@ from gpuexplorer.measure.job import AGREED_DEADLINE_S, WARM_UP_S, Job, Sink, Sto
 from gpuexplorer.measure.noise import Noise
 from gpuexplorer.measure.problems import Problem, ProblemCache
 from gpuexplorer.measure.recipe import run_job
+from gpuexplorer.measure.right_results import right_results
 from gpuexplorer.measure.shortage import give_back, memory_limit, out_of_memory
 from gpuexplorer.measure.stop import Enough, NoiseReached, NoiseStable, Slower, StopRule, TimeUp
 from gpuexplorer.workloads.choose import default_block, find_device
@@ -211,6 +212,10 @@ class Laboratory:
                 if problem.wanted_variant is not None:
                     sink.stage("verify", AGREED_DEADLINE_S)
                     problem.trust(self._results_of(problem.wanted_variant, workload, plan))
+                function = problem.wanted_function
+                if function is not None:
+                    sink.stage("verify", AGREED_DEADLINE_S)
+                    problem.trust(right_results(function, workload, plan, problem.inputs))
                 stopped_by = run_job(job, sink)
         except (Stopped, TooLong):
             self._keep(job)

@@ -11,6 +11,7 @@ import msgspec
 from gpuexplorer.backends.base import HostArray
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.plan import Plan
+from gpuexplorer.workloads.python_function import PythonFunction, python_function
 from gpuexplorer.workloads.references import Reference
 from gpuexplorer.workloads.workload import Workload
 
@@ -42,8 +43,14 @@ class Problem:
         variant = self._workload.reference_of(self._plan.config.variant).variant
         return None if self._trusted is not None else variant
 
+    @property
+    def wanted_function(self) -> PythonFunction | None:
+        """The Python function that has to be called first, because it says what is right."""
+        said = self._workload.reference_of(self._plan.config.variant).python
+        return None if said is None or self._trusted is not None else python_function(said)
+
     def trust(self, results: Mapping[str, HostArray]) -> None:
-        """Take what the variant wrote that is the reference, by array name."""
+        """Take what the reference's variant wrote, or its function returned, by array name."""
         self._trusted = results
 
     def forget(self) -> None:

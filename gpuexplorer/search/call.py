@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.workloads.loader import is_own_file, load, own_workload, pick
-from gpuexplorer.workloads.own_model import is_model_file, read_model
+from gpuexplorer.workloads.loader import is_own_file, load, own_workload, pick, programs_of
 from gpuexplorer.workloads.trust import NotTrusted, is_trusted
 from gpuexplorer.workloads.trust import trust as agree_to
 from gpuexplorer.workloads.workload import Workload
@@ -21,8 +20,9 @@ if TYPE_CHECKING:
 
 def workload_of(name: str, kernels: str | Path | Sequence[str | Path], *, trust: bool) -> Workload:
     """Return a workload by name, or a file of one's own by its path; NotTrusted for a new file."""
-    roots = trusted([*listed(kernels), name], trust=trust)[:-1]
-    return own_workload(Path(name)) if is_own_file(name) else pick(load(roots), name)
+    own = is_own_file(name)
+    roots = trusted([*listed(kernels), *([name] if own else [])], trust=trust)
+    return own_workload(Path(name)) if own else pick(load(roots), name)
 
 
 def listed(kernels: str | Path | Sequence[str | Path]) -> list[str | Path]:
@@ -31,15 +31,13 @@ def listed(kernels: str | Path | Sequence[str | Path]) -> list[str | Path]:
 
 
 def trusted(kernels: str | Path | Sequence[str | Path], *, trust: bool) -> list[Path]:
-    """Return folders of workloads and models' files; NotTrusted for one that was not agreed to."""
+    """Return folders of workloads and files; NotTrusted for a program that was not agreed to."""
     roots = [Path(folder) for folder in listed(kernels)]
-    for root in roots:
-        if is_model_file(root):
-            model = read_model(root)
-            if not is_trusted(model.sha256):
-                if not trust:
-                    raise NotTrusted(model)
-                agree_to(model, remember=False)
+    for program in (program for root in roots for program in programs_of(root)):
+        if not is_trusted(program.sha256):
+            if not trust:
+                raise NotTrusted(program)
+            agree_to(program, remember=False)
     return roots
 
 

@@ -23,10 +23,11 @@ class Scope:
         base = base_names(plan.config.size, plan.config.precision)
         self.inputs = inputs
         self._wide: dict[str, Array] = {}
-        self._numbers: dict[str, float] = dict(base)
+        self.numbers: dict[str, float] = dict(base)
+        """Sizes, bytes of elements, and scalars as stored."""
         for name, spec in workload.manifest.scalars.items():
             dtype = element_dtype(spec.type, plan.config.precision)
-            self._numbers[name] = float(dtype.type(formulas.number(spec.value, base)))
+            self.numbers[name] = float(dtype.type(formulas.number(spec.value, base)))
 
     def evaluate(self, expression: str, cut: Mapping[str, Array] | None = None) -> Array:
         """Evaluate an expression; ``cut`` stands in for inputs of which only a part is wanted."""
@@ -37,7 +38,7 @@ class Scope:
             elif name in self.inputs:
                 names[name] = self._widened(name)
             else:
-                names[name] = self._numbers[name]
+                names[name] = self.numbers[name]
         return formulas.array(expression, names)
 
     def times(self, expression: str, vectors: Array) -> Array:

@@ -33,6 +33,7 @@ from gpuexplorer.workloads.kernel_text import (
     Use,
     read_kernel,
 )
+from gpuexplorer.workloads.python_function import python_function
 from gpuexplorer.workloads.strict import suggestion
 
 SUFFIX = ".cu"
@@ -64,7 +65,8 @@ class Answers:
 
     reference: Mapping[str, str] = field(default_factory=dict)
     """For each output an expression over the inputs, or the name of a function of the host or of
-    another kernel in the file; under an empty name for the only output."""
+    another kernel in the file, or of a Python file beside it as ``check.py:product``; under an
+    empty name for the only output, or for all where one function returns them."""
     unchecked: bool = False
     """Whether nobody can say what a right result is."""
     kernel: str | None = None
@@ -344,6 +346,8 @@ class KernelFile:
         if len(said) != 1 or self._answers.unchecked:
             return None
         text = said.pop().strip()
+        if python_function(text) is not None:
+            return None
         others = [n for n in self._kernels if n != self.name]
         entry = next((n for n in others if text in (n, plain_name(n), split_entry(n)[0])), None)
         if entry is not None or text in self.host_functions:
@@ -355,10 +359,33 @@ class KernelFile:
             )
         return None
 
+    @property
+    def python(self) -> str | None:
+        """The Python function that says what is right, as ``check.py:product``; None for none.
+
+        Raises InputError for one that lies elsewhere, or does not say it for every output.
+        """
+        said = {text.strip() for text in self._answers.reference.values()}
+        named = [text for text in said if python_function(text) is not None]
+        if not named:
+            return None
+        if len(said) > 1:
+            raise InputError(
+                f"{self._path}: {named[0]} stands beside another reference",
+                remedy="let one Python function return every output",
+            )
+        file, _, function = named[0].rpartition(":")
+        folder = self._path.absolute().parent
+        if Path(file).name != file and Path(file).absolute().parent != folder:
+            raise InputError(
+                f"{file} does not lie beside {self._path}", remedy=f"put it into {folder}"
+            )
+        return f"{Path(file).name}:{function}"
+
     def _references(self) -> dict[str, str]:
         """Return an expression for each output; none where another kernel is right, or nothing."""
         answers = self._answers
-        if answers.unchecked or self.trusted is not None:
+        if answers.unchecked or self.trusted is not None or self.python is not None:
             return {}
         found = {name: text for name, text in answers.reference.items() if name}
         if "" in answers.reference:
@@ -407,6 +434,8 @@ class KernelFile:
             products = [formulas.product_factors(e) for e in references.values()]
             if all(products) and all(len(self._sides(n)) == 2 for n in references):
                 lines.append('check = "freivalds"')
+        elif self.python is not None and not self._answers.unchecked:
+            lines.append(f"python = {_text(self.python)}")
         elif self.trusted is not None:
             lines.append(f"variant = {_text(plain_name(self.trusted))}")
         else:

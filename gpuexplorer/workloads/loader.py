@@ -21,8 +21,10 @@ from gpuexplorer.workloads.own_model import (
     read_model,
     workload_name,
 )
+from gpuexplorer.workloads.programs import Program
+from gpuexplorer.workloads.python_function import files_named
 from gpuexplorer.workloads.strict import suggestion
-from gpuexplorer.workloads.trust import known_path
+from gpuexplorer.workloads.trust import known_path, programs
 from gpuexplorer.workloads.workload import MANIFEST_NAME, MODEL_FILE, Workload, WorkloadSource
 
 MAX_SOURCE_B = 1 << 20
@@ -50,6 +52,7 @@ def read_folder(folder: Path) -> WorkloadSource:
     except OSError as error:
         raise InputError(f"{folder}: cannot be read: {error.strerror}") from None
     files = {path.name: read_source(path) for path in sources if path.is_file()}
+    files |= _python_files(text, folder)
     if sum(map(len, files.values())) > MAX_FOLDER_B:
         raise InputError(
             f"{folder}: its sources are larger than {MAX_FOLDER_B} bytes together",
@@ -121,6 +124,7 @@ def kernel_workload(path: Path, manifest: str | None = None) -> Workload:
                 "or --reference none",
             )
         manifest = read_source(beside)
+    files |= _python_files(manifest, path.parent)
     return Workload(WorkloadSource(manifest=manifest, files=files, origin=path_text(path)))
 
 
@@ -154,6 +158,26 @@ def kernel_sources(path: Path) -> dict[str, str]:
             files[name] = read_source(path.parent / name)
             waiting += [found for found in INCLUDED.findall(files[name]) if "/" not in found]
     return files
+
+
+def _python_files(manifest: str, folder: Path) -> dict[str, str]:
+    """Return the Python files that a manifest names, as far as they are there."""
+    there = [folder / name for name in files_named(manifest)]
+    return {path.name: read_source(path) for path in there if path.is_file()}
+
+
+def programs_of(root: Path, name: str | None = None) -> list[Program]:
+    """Return the Python files that the workloads of a root run, or its workload ``name``.
+
+    Raises as ``load`` does for a file; what is wrong with a folder is said when that is loaded.
+    """
+    if is_own_file(root):
+        return programs(own_workload(root))
+    try:
+        found = [Workload(read_folder(folder)) for folder in workload_folders(root)]
+    except InputError:
+        return []
+    return [p for one in found if name in (None, one.name) for p in programs(one)]
 
 
 def read_source(path: Path) -> str:

@@ -79,7 +79,8 @@ class ReferenceSpec(_Table, frozen=True, kw_only=True):
 
     ``model`` names a function of ours instead, which computes every output (``workloads.models``),
     of a large problem for some samples of the batch. ``variant`` names a variant that is trusted:
-    what it writes is right, and it is not verified itself.
+    what it writes is right, and it is not verified itself. ``python`` names a function of a Python
+    file beside the manifest, ``check.py:product``, which returns what is right.
 
     ``check``: ``full`` compares every element; ``rows`` computes sampled rows only, for which the
     arrays in ``row_arrays`` are cut to those rows and those in ``column_arrays`` to those columns;
@@ -93,6 +94,7 @@ class ReferenceSpec(_Table, frozen=True, kw_only=True):
     """Nobody says what is right: nothing is verified, and every figure says so."""
     model: str | None = None
     variant: str | None = None
+    python: str | None = None
     check: Check = "full"
     row_arrays: list[str] = []
     column_arrays: list[str] = []

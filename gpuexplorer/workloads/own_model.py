@@ -13,19 +13,24 @@ in the engine alone, and only once the user has agreed (``workloads.trust``).
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.exchange.files import read_file
 from gpuexplorer.workloads.frameworks import OWN_FAMILIES, OWN_MODELS
+from gpuexplorer.workloads.programs import (
+    SUFFIX,
+    Program,
+    bound,
+    imports_all,
+    parsed,
+    statements,
+)
 from gpuexplorer.workloads.strict import suggestion
 
-SUFFIX = ".py"
 FORWARD, TRAINING = OWN_MODELS
 FORWARD_VARIANT, TRAINING_VARIANT = "torch", "torch_training"
 MAX_FILE_B = 1 << 20
@@ -57,31 +62,14 @@ _TAKEN = frozenset(
 
 
 @dataclass(frozen=True)
-class ModelFile:
+class ModelFile(Program):
     """What a model's file says of itself without being run."""
 
-    path: Path
-    text: str
     title: str
     sizes: dict[str, int] = field(default_factory=dict)
     """``build()``'s parameters that are whole numbers, with their defaults."""
     has_loss: bool = False
     tolerances: dict[str, float] = field(default_factory=lambda: dict(TOLERANCES))
-
-    @property
-    def sha256(self) -> str:
-        """The fingerprint of the file, as ``sha256sum`` gives it."""
-        return text_sha256(self.text)
-
-    @property
-    def beginning(self) -> str:
-        """The first lines, to be looked at before agreeing to run it."""
-        return "\n".join(self.text.splitlines()[:40])
-
-
-def text_sha256(text: str) -> str:
-    """Return the fingerprint of a file's text."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def is_model_file(word: str | Path) -> bool:
@@ -105,10 +93,10 @@ def read_model(path: Path) -> ModelFile:
 
 def look_over(text: str, path: Path) -> ModelFile:
     """Return what a model's text says of itself; raises as ``read_model`` does."""
-    tree = _parsed(text, path)
-    statements = list(_statements(tree.body))
-    build = _bound("build", statements)
-    if build is None and not _imports_all(statements):
+    tree = parsed(text, path)
+    there = list(statements(tree.body))
+    build = bound("build", there)
+    if build is None and not imports_all(there):
         raise InputError(
             f"{path}: there is no function build()",
             remedy="define build() that returns (module, example inputs)",
@@ -120,71 +108,14 @@ def look_over(text: str, path: Path) -> ModelFile:
         )
     if isinstance(build, ast.FunctionDef):
         sizes = _sizes(build, path)
-    has_loss = _bound("loss", statements) is not None or (
+    has_loss = bound("loss", there) is not None or (
         isinstance(build, ast.FunctionDef) and _returns_three(build)
     )
     tolerances = dict(TOLERANCES)
-    tolerances |= _tolerances(_bound("TOLERANCE", statements), path)
+    tolerances |= _tolerances(bound("TOLERANCE", there), path)
     said = (ast.get_docstring(tree) or "").strip().splitlines()
     title = said[0].strip().rstrip(".") if said else f"{path.stem} (own model)"
     return ModelFile(path, text, title[:80], sizes, has_loss, tolerances)
-
-
-def _parsed(text: str, path: Path) -> ast.Module:
-    try:
-        return ast.parse(text.encode(), filename=str(path))
-    except SyntaxError as error:
-        shown = (error.text or "").rstrip()
-        caret = f"\n{' ' * (max(1, error.offset or 1) - 1)}^" if shown else ""
-        raise InputError(
-            f"{path}:{error.lineno or 1}: {error.msg}",
-            remedy="correct the file",
-            detail=f"{shown}{caret}".strip("\n"),
-        ) from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise InputError(
-            f"{path}: not a Python file: {str(error) or 'nested too deeply'}",
-            remedy="correct the file",
-        ) from None
-
-
-def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield what runs when the file is imported, also under ``if`` and ``try``."""
-    for statement in body:
-        yield statement
-        for part in ("body", "orelse", "finalbody"):
-            if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                yield from _statements(getattr(statement, part, []))
-        for handler in getattr(statement, "handlers", []):
-            yield from _statements(handler.body)
-
-
-def _bound(name: str, statements: list[ast.stmt]) -> ast.AST | None:
-    """Return what a name at the top of the file is bound to last; None when it is not."""
-    found: ast.AST | None = None
-    for statement in statements:
-        match statement:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                if statement.name == name:
-                    found = statement
-            case ast.Assign(targets=targets, value=value):
-                if any(isinstance(t, ast.Name) and t.id == name for t in targets):
-                    found = value
-            case ast.AnnAssign(target=ast.Name(id=target), value=value) if value is not None:
-                if target == name:
-                    found = value
-            case ast.Import(names=names) | ast.ImportFrom(names=names):
-                if any((a.asname or a.name) == name for a in names):
-                    found = statement
-            case _:
-                pass
-    return found
-
-
-def _imports_all(statements: list[ast.stmt]) -> bool:
-    return any(
-        isinstance(s, ast.ImportFrom) and any(a.name == "*" for a in s.names) for s in statements
-    )
 
 
 def _sizes(build: ast.FunctionDef, path: Path) -> dict[str, int]:

@@ -69,7 +69,7 @@ class Reference:
     ) -> None:
         """Remember the problem; ``inputs`` are what ``fills.make_inputs`` made for the plan.
 
-        ``trusted`` is what the variant wrote that is the reference, where one is.
+        ``trusted`` is what the reference's variant wrote, or its Python function returned.
         """
         self._spec = workload.reference_of(plan.config.variant)
         self._tolerance = workload.tolerance_of(plan.config.variant, plan.config.precision)
@@ -83,7 +83,7 @@ class Reference:
     def _comparisons(self) -> dict[str, OutputComparison]:
         if self._spec.model is not None:
             return self._model_comparisons(MODELS[self._spec.model])
-        if self._spec.variant is not None:
+        if self._spec.variant is not None or self._spec.python is not None:
             return {name: self._trusted_comparison(name) for name in self._trusted}
         made = {
             name: self._compare(self._plan.array(name), expression)
@@ -95,6 +95,8 @@ class Reference:
     @property
     def _against(self) -> str:
         """What results are compared with, as documents say it."""
+        if self._spec.python is not None:
+            return f"function {self._spec.python}"
         return "float64" if self._spec.variant is None else f"variant {self._spec.variant}"
 
     @property

@@ -1,13 +1,15 @@
-"""Which model files the user agreed to run: a list of SHA-256 fingerprints in the config folder.
+"""Which Python files the user agreed to run: a list of SHA-256 fingerprints in the config folder.
 
-A model's file is a program. It runs in the engine's process, and never before the user has agreed
-to exactly this text of it; a changed file is asked about again.
+A model's file is a program, and so is one with the function that says what is right. It runs in the
+engine's process, and never before the user has agreed to exactly this text of it; a changed file is
+asked about again.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,8 +18,9 @@ import msgspec
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.text import path_text
 from gpuexplorer.exchange.files import atomic_file, write_error
-from gpuexplorer.workloads.frameworks import is_own
-from gpuexplorer.workloads.own_model import ModelFile, text_sha256, workload_name
+from gpuexplorer.workloads.own_model import read_model, workload_name
+from gpuexplorer.workloads.programs import Program
+from gpuexplorer.workloads.python_function import python_function
 from gpuexplorer.workloads.workload import MODEL_FILE, Workload
 
 SCHEMA = "gpuexplorer/trusted-models/1"
@@ -32,17 +35,17 @@ _agreed: set[str] = set()
 
 
 class NotTrusted(InputError):
-    """A model's file that was not agreed to yet."""
+    """A Python file that was not agreed to yet."""
 
     kind = "not-trusted"
 
-    def __init__(self, model: ModelFile) -> None:
+    def __init__(self, program: Program) -> None:
         super().__init__(
-            f"{model.path} is a program, and nobody agreed to run it yet "
-            f"(SHA-256 {model.sha256[:16]}…)",
+            f"{program.path} is a program, and nobody agreed to run it yet "
+            f"(SHA-256 {program.sha256[:16]}…)",
             remedy="read it, then agree with --trust, or in a terminal or the window when asked",
         )
-        self.model = model
+        self.program = program
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -81,19 +84,24 @@ def is_trusted(sha256: str) -> bool:
         return sha256 in _agreed or sha256 in _read().models
 
 
-def trust(model: ModelFile, *, remember: bool = True) -> None:
+def untrusted(found: Iterable[Program]) -> Program | None:
+    """Return the first of some programs that nobody agreed to run; None for none."""
+    return next((program for program in found if not is_trusted(program.sha256)), None)
+
+
+def trust(program: Program, *, remember: bool = True) -> None:
     """Agree to run a file, for good or for this process.
 
     Raises InputError when the list cannot be written; the agreement then holds for this process.
     """
     with _lock:
-        _agreed.add(model.sha256)
+        _agreed.add(program.sha256)
         if not remember:
             return
         document = _read()
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        document.models.pop(model.sha256, None)
-        document.models[model.sha256] = _Entry(path_text(model.path.absolute()), now)
+        document.models.pop(program.sha256, None)
+        document.models[program.sha256] = _Entry(path_text(program.path.absolute()), now)
         for oldest in list(document.models)[: max(0, len(document.models) - MAX_ENTRIES)]:
             del document.models[oldest]
         folder = config_folder()
@@ -118,26 +126,40 @@ def forget(sha256: str) -> None:
 
 
 def known_path(name: str) -> Path | None:
-    """Return where a trusted file that runs under a workload's name lies, the latest first."""
+    """Return where a trusted model's file lies that runs under a name, the latest first."""
     for entry in reversed(list(_read().models.values())):
         path = Path(entry.path)
-        if name in (workload_name(path), f"{workload_name(path)}-own") and path.is_file():
+        named = name in (workload_name(path), f"{workload_name(path)}-own")
+        if named and path.is_file() and _is_model(path):
             return path
     return None
 
 
+def _is_model(path: Path) -> bool:
+    try:
+        read_model(path)
+    except InputError:
+        return False
+    return True
+
+
+def programs(workload: Workload) -> list[Program]:
+    """Return the Python files that a workload runs: its model's, or its references'."""
+    manifest, origin = workload.manifest, Path(workload.source.origin)
+    if workload.is_own_model:
+        return [Program(origin, workload.source.files.get(MODEL_FILE, ""))]
+    said = [manifest.reference, *(v.reference for v in manifest.variants.values() if v.reference)]
+    names = (python_function(reference.python or "") for reference in said)
+    files = dict.fromkeys(found.file for found in names if found is not None)
+    return [Program(origin.parent / name, workload.source.files[name]) for name in files]
+
+
 def agreed(workload: Workload) -> bool:
-    """Return whether a workload may run: it is no model's file, or one the user agreed to."""
-    if not any(is_own(variant.model) for variant in workload.manifest.variants.values()):
-        return True
-    return is_trusted(_model_sha256(workload))
+    """Return whether a workload may run: it has no Python file, or those the user agreed to."""
+    return untrusted(programs(workload)) is None
 
 
 def agree_here(workload: Workload) -> None:
     """Let this process run a workload that the user agreed to elsewhere."""
     with _lock:
-        _agreed.add(_model_sha256(workload))
-
-
-def _model_sha256(workload: Workload) -> str:
-    return text_sha256(workload.source.files.get(MODEL_FILE, ""))
+        _agreed.update(program.sha256 for program in programs(workload))

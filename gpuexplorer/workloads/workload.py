@@ -24,6 +24,7 @@ from gpuexplorer.workloads.manifest import (
     WorkSpec,
 )
 from gpuexplorer.workloads.models import MODELS
+from gpuexplorer.workloads.python_function import check_function
 from gpuexplorer.workloads.strict import brief, convert, suggestion
 
 MANIFEST_NAME = "workload.toml"
@@ -81,6 +82,11 @@ class Workload:
     def name(self) -> str:
         """The name it is run by."""
         return self.manifest.name
+
+    @property
+    def is_own_model(self) -> bool:
+        """Whether it is a user's own file with a model."""
+        return any(is_own(variant.model) for variant in self.manifest.variants.values())
 
     def variant(self, name: str) -> VariantSpec:
         """Return a variant; InputError when there is none of that name."""
@@ -186,7 +192,7 @@ def _check(manifest: Manifest, source: WorkloadSource) -> None:
     for constraint in manifest.constraints:
         _formula("constraints", constraint.rule, base)
     _check_work(manifest.work, "work", base)
-    _check_reference(manifest, manifest.reference, "reference")
+    _check_reference(manifest, manifest.reference, "reference", source.files)
     known = _Names.of(manifest, base)
     for name, variant in manifest.variants.items():
         key = f"variants.{name}"
@@ -194,7 +200,7 @@ def _check(manifest: Manifest, source: WorkloadSource) -> None:
         if variant.work is not None:
             _check_work(variant.work, f"{key}.work", base)
         if variant.reference is not None:
-            _check_reference(manifest, variant.reference, f"{key}.reference")
+            _check_reference(manifest, variant.reference, f"{key}.reference", source.files)
 
 
 @dataclass(frozen=True)
@@ -249,7 +255,9 @@ def _check_work(work: WorkSpec, key: str, base: frozenset[str]) -> None:
         _formula(f"{key}.{part}", getattr(work, part), base)
 
 
-def _check_reference(manifest: Manifest, reference: ReferenceSpec, key: str) -> None:
+def _check_reference(
+    manifest: Manifest, reference: ReferenceSpec, key: str, files: dict[str, str]
+) -> None:
     inputs = [name for name, array in manifest.arrays.items() if array.role in ("in", "inout")]
     if reference.model is not None:
         if reference.model not in OWN_FAMILIES:  # which is compared with itself in float64
@@ -288,6 +296,15 @@ def _check_reference(manifest: Manifest, reference: ReferenceSpec, key: str) -> 
             raise InputError(
                 f"'{key}' has a variant and more", remedy="leave everything but 'variant' out"
             )
+        return
+    if reference.python is not None:
+        function = reference.python
+        if reference != ReferenceSpec(python=function):
+            raise InputError(
+                f"'{key}' has a Python function and more",
+                remedy="leave everything but 'python' out",
+            )
+        _within(f"{key}.python", lambda: check_function(function, files, seen))
         return
     if not reference.outputs:
         raise InputError(

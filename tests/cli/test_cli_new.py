@@ -88,6 +88,50 @@ def test_a_function_for_the_cpu_says_what_is_right_and_is_timed_as_well(
     assert "Not verified: the other variants are verified against it." in done.stdout
 
 
+CHECK = """\
+import numpy as np
+
+def product(A, B, N, scale=1.0):
+    assert A.dtype == np.float64 and A.shape == (N, N)
+    A[:] *= scale  # its own copy
+    return A @ B
+
+def torn(A):
+    raise ValueError("what went wrong")
+
+def narrow(A):
+    return A[0]
+"""
+
+
+def test_a_python_function_says_what_is_right_once_it_is_agreed_to(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    environment["GPUEXPLORER_CONFIG_DIR"] = str(tmp_path / "config")
+    (tmp_path / "mine.cu").write_text(TEXTBOOK, encoding="utf-8")
+    (tmp_path / "my check.py").write_text(CHECK, encoding="utf-8")
+    common = ("run", "mine.cu", "--size", "64", "--seconds", "0.05")
+    done = run_cli(
+        *common, "--reference", "my check.py:product", cwd=tmp_path, environment=environment
+    )
+    assert done.returncode == 2 and "agree with --trust" in done.stderr
+    assert "my check.py is a program, and nobody agreed to run it" in done.stderr
+    done = run_cli(*common, "--trust", "--json", "run.json", cwd=tmp_path, environment=environment)
+    assert done.returncode == 0, done.stderr
+    check = json.loads((tmp_path / "run.json").read_bytes())["verification"]
+    assert check["ok"] and check["method"] == "full, function my check.py:product"
+    words = " ".join(done.stdout.split())
+    assert "(against product() of my check.py in every element)" in words
+    manifest = (tmp_path / "mine.toml").read_text(encoding="utf-8")
+    for function, said in (
+        ("torn", "my check.py:9: ValueError: what went wrong (while calling torn())"),
+        ("narrow", "narrow() gives the shape (64,) for 'C', which has (64, 64)"),
+    ):
+        (tmp_path / "mine.toml").write_text(manifest.replace("product", function), encoding="utf-8")
+        done = run_cli(*common, cwd=tmp_path, environment=environment)
+        assert said in " ".join(done.stderr.split())
+
+
 def test_what_a_wrong_reference_says_is_a_wrong_result_and_none_is_not_verified(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:

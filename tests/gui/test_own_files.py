@@ -181,6 +181,21 @@ def test_a_cuda_file_is_asked_about_once_and_measured(
     window.session.set_live(False)
     window.own_files.open(path)  # which has its manifest now
     assert window.own_files.sheet is None
+    check = "def product(A, B):\n    return A @ B\n"
+    (tmp_path / "check.py").write_text(check, encoding="utf-8")
+    manifest = path.with_suffix(".toml").read_text(encoding="utf-8")
+    said = 'outputs = { C = "A @ B" }\ncheck = "freivalds"'
+    assert said in manifest
+    manifest = manifest.replace(said, 'python = "check.py:product"')
+    path.with_suffix(".toml").write_text(manifest, encoding="utf-8")
+    until(qtbot, lambda: window.own_files.dialog is not None)  # it is read again once it is saved
+    dialog = window.own_files.dialog
+    assert dialog is not None and find(window, "trustPath", QLabel).text().endswith("check.py")
+    assert "a right result" in find(window, "trustUse", QLabel).text()
+    assert window.session.experiment.workload.manifest.reference.python is None
+    dialog.run_button.click()
+    asked = window.session.experiment
+    until(qtbot, lambda: asked.workload.manifest.reference.python == "check.py:product")
 
 
 def test_a_sheet_follows_the_kernel_and_what_is_written(

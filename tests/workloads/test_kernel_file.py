@@ -18,7 +18,13 @@ from gpuexplorer.workloads.kernel_file import (
     kernel_manifest,
 )
 from gpuexplorer.workloads.kernel_text import HostText, KernelText, read_kernel
-from gpuexplorer.workloads.loader import kernel_workload, load, own_workload
+from gpuexplorer.workloads.loader import (
+    keep_manifest,
+    kernel_workload,
+    load,
+    own_workload,
+    programs_of,
+)
 from gpuexplorer.workloads.manifest import ReferenceSpec
 from tests.support.own_kernels import FORMS, TEMPLATES, TEXTBOOK, WITH_CPU
 
@@ -219,6 +225,35 @@ def test_another_kernel_may_be_the_reference_and_is_not_verified_itself(tmp_path
     assert workload.manifest.first_variant == "forgetful"
     assert workload.reference_of("forgetful") == ReferenceSpec(variant="matrixMul")
     assert workload.reference_of("matrixMul") == ReferenceSpec(unchecked=True)
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("check.py:product", None),
+        ("other.py:product", "'other.py' is not there"),
+        ("/elsewhere/check.py:product", "does not lie beside"),
+        ("check.py:prod", "check.py has no function prod(); did you mean 'product'"),
+        ("check.py:needs", "check.py:2: needs() takes 'D', and nothing says what it is"),
+        ("torn.py:f", "torn.py:1: "),
+    ],
+)
+def test_a_python_function_is_looked_over_and_not_run(
+    reference: str, said: str | None, tmp_path: Path
+) -> None:
+    text = "def product(A, B, **rest): ...\ndef needs(A, D, E=2): ...\nraise SystemExit\n"
+    (tmp_path / "check.py").write_text(text, encoding="utf-8")
+    (tmp_path / "torn.py").write_text("def f(:", encoding="utf-8")
+    answers = Answers(reference={"C": reference})
+    if said is None:
+        assert made(TEXTBOOK, tmp_path, answers)["reference"] == {"python": "check.py:product"}
+        keep_manifest(tmp_path / "mine.cu", answers)
+        (found,) = programs_of(tmp_path / "mine.cu")
+        assert (found.path, found.text) == (tmp_path / "check.py", text)
+    else:
+        with pytest.raises(InputError) as refused:
+            made(TEXTBOOK, tmp_path, answers)
+        assert said in str(refused.value)
 
 
 @given(st.text(alphabet=ALPHABET, max_size=400))

@@ -16,7 +16,7 @@ from gpuexplorer.gui.code.drafts import Draft, drop_draft, find_draft, keep_draf
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
 from gpuexplorer.workloads.loader import own_root, read_source
-from gpuexplorer.workloads.workload import MODEL_FILE, Workload
+from gpuexplorer.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.code.versions import VersionBench
@@ -30,7 +30,7 @@ def file_of(workload: Workload, source: str) -> Path | None:
 
     Those are kernels of the user's own. A model's file is a program, which is agreed to as it is.
     """
-    if MODEL_FILE in workload.source.files or own_root(workload) is None:
+    if workload.is_own_model or own_root(workload) is None:
         return None
     return Path(workload.source.origin).absolute().parent / source
 

@@ -28,15 +28,16 @@ from gpuexplorer.gui.model.live import MAX_PAST, MAX_PINS
 from gpuexplorer.gui.model.part_file import check_config, check_texts
 from gpuexplorer.gui.model.session_arrays import LATEST_NS, LONGEST_S, Arrays, one_batch
 from gpuexplorer.workloads.loader import MAX_SOURCE_B, SOURCE_SUFFIXES
+from gpuexplorer.workloads.programs import SUFFIX as PYTHON
 from gpuexplorer.workloads.workload import MANIFEST_NAME, Workload, WorkloadSource
 
 SESSION_SCHEMA = "gpuexplorer/session/1"
 MAX_NOTES = 200_000
 """Characters of notes."""
 
-_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_FILE_NAME = re.compile(r"[^\W_][\w .()+-]{0,99}")
 
-FolderName = Annotated[str, Meta(pattern=rf"^{_FILE_NAME.pattern}\Z")]
+FolderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z")]
 PartName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,30}\Z")]
 Stretch = Annotated[int, Meta(ge=1)]
 """Samples that one point of a drawing stands for."""
@@ -191,5 +192,5 @@ def check_document(document: SessionDocument) -> None:
         texts = {MANIFEST_NAME: source.manifest, **source.files}
         _require(all(len(t) <= MAX_SOURCE_B for t in texts.values()), "a source far too long")
         for file in source.files:
-            known = file.endswith(SOURCE_SUFFIXES)
+            known = file.endswith((*SOURCE_SUFFIXES, PYTHON))
             _require(known and bool(_FILE_NAME.fullmatch(file)), "a source has an odd name")

@@ -162,7 +162,8 @@ class KernelSheet(QDialog):
             grid, f"{output} should be", box,
             "An expression over the inputs, the sizes and the numbers, computed in float64 and "
             "held against what the kernel wrote; @ is the product of matrices. Or the name of a "
-            "function for the CPU, or of another kernel in the file, whose results are right",
+            "function for the CPU, or of another kernel in the file, whose results are right; or "
+            "check.py:product, a function of a Python file beside it that returns them",
         )  # fmt: skip
         self._results[output] = (label, box)
 

@@ -1,4 +1,4 @@
-"""The question before a model's file runs: where it is, its fingerprint, and how it begins."""
+"""The question before a Python file runs: where it is, its fingerprint, and how it begins."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import plural
 from gpuexplorer.gui.screen import open_size
-from gpuexplorer.workloads.own_model import ModelFile
+from gpuexplorer.workloads.own_model import look_over
+from gpuexplorer.workloads.programs import Program
 
 SHOWN_LINES = 200
 WARNING = (
@@ -26,13 +28,13 @@ WARNING = (
 
 
 class TrustDialog(QDialog):
-    """Asks whether a model's file may run; accepted means yes, and is remembered for this text."""
+    """Asks whether a program may run; accepted means yes, and is remembered for this text."""
 
-    def __init__(self, parent: QWidget, model: ModelFile) -> None:
+    def __init__(self, parent: QWidget, program: Program) -> None:
         super().__init__(parent)
-        self.model = model
+        self.program = program
         self.setObjectName("trustDialog")
-        self.setWindowTitle(f"Run {model.path.name}?")
+        self.setWindowTitle(f"Run {program.path.name}?")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(open_size(self, 760, 540))
         column = QVBoxLayout(self)
@@ -45,14 +47,11 @@ class TrustDialog(QDialog):
         column.addLayout(self._buttons())
 
     def _facts(self) -> QGridLayout:
-        model = self.model
-        sizes = ", ".join(f"{name} = {value}" for name, value in model.sizes.items())
-        loss = "yes, with its loss()" if model.has_loss else "no: it has no loss()"
+        program = self.program
         facts = (
-            ("File", str(model.path), "trustPath"),
-            ("SHA-256", model.sha256, "trustHash"),
-            ("Sizes", sizes or "none: build() takes no whole numbers", "trustSizes"),
-            ("Training step", loss, "trustLoss"),
+            ("File", str(program.path), "trustPath"),
+            ("SHA-256", program.sha256, "trustHash"),
+            *_of_model(program),
         )
         grid = QGridLayout()
         grid.setHorizontalSpacing(14)
@@ -71,7 +70,7 @@ class TrustDialog(QDialog):
         return grid
 
     def _beginning(self) -> QPlainTextEdit:
-        lines = self.model.text.splitlines()
+        lines = self.program.text.splitlines()
         shown, more = lines[:SHOWN_LINES], len(lines) - SHOWN_LINES
         if more > 0:
             shown.append(plural(more, "… {number} more line", "… {number} more lines"))
@@ -105,3 +104,17 @@ class TrustDialog(QDialog):
         row.addWidget(self.run_button)
         row.addWidget(self.cancel_button)
         return row
+
+
+def _of_model(program: Program) -> tuple[tuple[str, str, str], ...]:
+    """Return what a model's file says of itself; of another what it is run for."""
+    try:
+        model = look_over(program.text, program.path)
+    except InputError:
+        return (("Says", "what a right result of the kernel is", "trustUse"),)
+    sizes = ", ".join(f"{name} = {value}" for name, value in model.sizes.items())
+    loss = "yes, with its loss()" if model.has_loss else "no: it has no loss()"
+    return (
+        ("Sizes", sizes or "none: build() takes no whole numbers", "trustSizes"),
+        ("Training step", loss, "trustLoss"),
+    )
