@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.gui import allocator
+from gpuexplorer.gui.theme import forget_styles
 
 INTERVAL_MS = 1000
 FULL_EVERY = 30
@@ -46,16 +47,7 @@ class Housekeeping(QObject):
             gc.collect(1)
         else:
             gc.collect()
-            forget_styles()
+            application = QApplication.instance()
+            if isinstance(application, QApplication):
+                forget_styles(application)
             allocator.give_back()
-
-
-def forget_styles() -> None:
-    """Have Qt match the style sheet to widgets anew as they are painted.
-
-    It keeps what it matched to spin boxes and lists for choosing when they are deleted, and these
-    small blocks, strewn over the heap, keep the pages around them from being given back.
-    """
-    application = QApplication.instance()
-    if isinstance(application, QApplication):
-        application.style().unpolish(application)

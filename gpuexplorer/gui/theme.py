@@ -7,7 +7,7 @@ import tomllib
 from functools import lru_cache
 from typing import Literal, cast
 
-from PySide6.QtCore import QByteArray, QDir, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QDir, QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
@@ -109,8 +109,21 @@ class Theme(QObject):
         self.scheme = scheme
         self._application.setPalette(self._palette())
         if self._dressed:
-            self._application.setStyleSheet(self._sheet())
+            self._restyle()
         self.changed.emit()
+
+    def _restyle(self) -> None:
+        """Put the sheet on every widget.
+
+        By itself Qt restyles those that it has matched to the sheet and not forgotten since, as
+        ``forget_styles`` has it do: a hidden view, a menu would keep the colours of before.
+        """
+        forget_styles(self._application)
+        self._application.setStyleSheet(self._sheet())
+        for widget in self._application.allWidgets():
+            if widget.testAttribute(Qt.WidgetAttribute.WA_StyleSheet):  # others will be, once shown
+                widget.style().polish(widget)
+                self._application.sendEvent(widget, QEvent(QEvent.Type.StyleChange))
 
     def _sheet(self) -> str:
         # Not by its path: a quote or a blank in it would spoil the whole sheet.
@@ -159,6 +172,15 @@ def _icon(name: str, colour: str, disabled: str) -> QIcon:
             painter.end()
             icon.addPixmap(pixmap, mode)
     return icon
+
+
+def forget_styles(application: QApplication) -> None:
+    """Have Qt match the style sheet to widgets anew as they are painted.
+
+    It keeps what it matched to spin boxes and lists for choosing when they are deleted, and these
+    small blocks, strewn over the heap, keep the pages around them from being given back.
+    """
+    application.style().unpolish(application)
 
 
 def theme() -> Theme:

@@ -22,7 +22,7 @@ from gpuexplorer.gui import app
 from gpuexplorer.gui.allocator import give_back
 from gpuexplorer.gui.export import exported_runs
 from gpuexplorer.gui.help import PAGES
-from gpuexplorer.gui.housekeeping import forget_styles
+from gpuexplorer.gui.theme import forget_styles
 from gpuexplorer.gui.widgets.late import LateView
 from gpuexplorer.history.store import Store
 from tests.chaos.monkey import Monkey
@@ -333,7 +333,7 @@ class Puppet:
         self.until(lambda: False, SEEN_S)
         self.until(lambda: self.window.session.runs.rests, RESTS_S)
         gc.collect()
-        forget_styles()
+        forget_styles(self.application)
         QPixmapCache.clear()
         give_back()
         return heap()

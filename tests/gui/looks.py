@@ -5,6 +5,7 @@ The looks are generic: they find whatever is in a window, so that a new view is 
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Collection, Iterator
 from itertools import combinations
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pyqtgraph import AxisItem
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt
-from PySide6.QtGui import QAccessible, QImage, QPainter, QPicture, QPixmap
+from PySide6.QtGui import QAccessible, QImage, QPainter, QPalette, QPicture, QPixmap
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -44,6 +45,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.gui import resources
 from gpuexplorer.gui.widgets.banner import Banner
 from gpuexplorer.gui.widgets.caption import Veil
 from gpuexplorer.gui.widgets.words import Words
@@ -247,6 +249,39 @@ def _at_axis(axis: AxisItem) -> dict[str, QRectF]:
     painter.end()
     short = axis.geometry().width() < SHORT_AXIS and axis.orientation in ("bottom", "top")
     return {words: place for place, _, words in specs[2]} if specs and not short else {}
+
+
+# ---- left over of other colours
+
+GROUNDS = ("window", "panel", "raised")
+ROLES = (
+    QPalette.ColorRole.Window, QPalette.ColorRole.Base, QPalette.ColorRole.Button,
+    QPalette.ColorRole.Text, QPalette.ColorRole.WindowText,
+)  # fmt: skip
+PATCH_PX = 6
+"""A square of so many pixels is no stroke of a word."""
+
+
+def left_over(root: QWidget, other: str) -> Iterator[str]:
+    """Say what still has the grounds of the ``other`` scheme: pixels that are seen, and widgets."""
+    colours = tomllib.loads(resources.text("themes", f"{other}.toml"))
+    grounds = {colours[name]: name for name in GROUNDS}
+    image = root.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    flat = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1) & 0xFFFFFF
+    for colour, name in grounds.items():
+        patch = flat[:, : image.width()] == int(colour[1:], 16)
+        for _ in range(PATCH_PX - 1):
+            patch = patch[:-1] & patch[1:]
+            patch = patch[:, :-1] & patch[:, 1:]
+        rows, columns = np.nonzero(patch)
+        if len(rows):
+            place = f"{columns.min()}, {rows.min()} to {columns.max()}, {rows.max()}"
+            yield f"the {other} {name} at {place}"
+    old = {*grounds, colours["text"]}
+    for widget in root.findChildren(QWidget):
+        for role in ROLES:
+            if widget.palette().color(role).name() in old:
+                yield f"{describe(widget)}: {role.name} of the {other} scheme"
 
 
 # ---- contrast

@@ -142,9 +142,10 @@ class _TextListing(_Listing):
         self._connection, self.held, self.descending = connection, held, descending
         self.runs = len(numbers)
         groups_by_run = _grouped(connection, numbers)
-        self.leads = {}
-        for number in sorted(groups_by_run.keys() & set(numbers)):
-            self.leads[groups_by_run[number]] = number
+        among = set(numbers)
+        self.leads = {
+            group: number for number, group in sorted(groups_by_run.items()) if number in among
+        }
         leading = set(self.leads.values())
         self._numbers = [n for n in numbers if n not in groups_by_run or n in leading]
         self._hidden = len(numbers) - len(self._numbers)
@@ -176,7 +177,7 @@ def _grouped(connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
     found = select(runs.c.seq, group).where(group.in_(folded))
     if len(numbers) <= search.FEW:
         found = found.where(runs.c.seq.in_(numbers))
-    return {row.seq: row.group_id for row in connection.execute(found)}
+    return dict(search.plain(connection, found))
 
 
 def _unfolded(connection: Connection, listing: _Listing, group: str) -> tuple[int, list[Row]]:

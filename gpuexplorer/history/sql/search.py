@@ -103,7 +103,7 @@ def in_time(
     None where there are more than ``MANY``. Only the index of words is read.
     """
     look = select(runs.c.time_s, runs.c.seq).where(wanted).limit(MANY + 1)
-    hits = [(time_s, number) for time_s, number in connection.execute(look)]
+    hits = plain(connection, look)
     if len(hits) > MANY:
         return None
     try:
@@ -111,6 +111,12 @@ def in_time(
     except TypeError:  # times that cannot be read
         hits.sort(key=_moment, reverse=descending)
     return [number for _, number in hits]
+
+
+def plain(connection: Connection, query: Select[Any]) -> list[Any]:
+    """Return many rows as the driver gives them, which takes half as long as rows with names."""
+    with connection.execute(query) as found:
+        return list(found.cursor.fetchall()) if found.cursor is not None else []
 
 
 def _moment(hit: tuple[Any, int]) -> tuple[bool, float, int]:
@@ -242,7 +248,11 @@ def _asked(
     if term.clock is not None:
         ways += [_at_clock(offset_s, *term.clock) for offset_s in offsets_s()]
     others = []
-    if term.state:
+    nearly_all = []
+    if term.state == "verified" and not on_rows:
+        # Most runs are, and the few that are not make the shorter list.
+        nearly_all.append(runs.c.seq.not_in(select(runs.c.seq).where(~_STATES["verified"])))
+    elif term.state:
         others.append(_STATES[term.state])
     if term.field:
         others.append(_between(runs.c[term.field], *term.within))
@@ -250,7 +260,7 @@ def _asked(
         others += _of_word(term.words[0], kinds)
     if others and not on_rows:
         others = [runs.c.seq.in_(select(runs.c.seq).where(or_(*others)))]
-    return or_(*ways, *others)
+    return or_(*nearly_all, *others, *ways)  # a run's words are looked through last
 
 
 def _between(column: ColumnElement[Any], low: float, high: float) -> ColumnElement[bool]:
