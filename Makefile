@@ -29,7 +29,7 @@ SIDE_BY_SIDE = --numprocesses $(shell $(PYTHON) -c "import os; print((os.cpu_cou
 WITHOUT_QT ?= tests/cli tests/engine tests/test_api.py
 # What is tested with the NVRTC of every kind of engine: that of CUDA 13 beside the window, that of
 # CUDA 12 where Qt is not installed, and that of PyTorch's build for CUDA 12, which has a folder there.
-EVERY_NVRTC = tests/compile
+EVERY_NVRTC = $(shell grep -l compile_kernels tests/compile/test_*.py)
 NVRTC_OF_TORCH = .venv-noqt/nvrtc-of-torch
 EVERYTHING = $(SIDE_BY_SIDE) tests $(addprefix --only-torch-in=,$(WITHOUT_QT))
 DISPLAY_OF_ITS_OWN = xvfb-run -a -s "-screen 0 1920x1200x24"

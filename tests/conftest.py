@@ -35,14 +35,15 @@ TURNS = pytest.StashKey[Path]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a session leave out what another one, in another environment, tests."""
+    """Let a session leave out what another one, in another environment or at night, tests."""
     parser.addoption(
         "--only-torch-in", action="append", default=[], metavar="PATH",
         help="below this path run only what needs PyTorch",
     )  # fmt: skip
     parser.addoption(
-        "--order-seed", type=int, metavar="SEED", help="take the tests in another order by SEED"
-    )
+        "--order-seed", type=int, metavar="SEED",
+        help="take the tests in another order by SEED, and those that are marked long as well",
+    )  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,20 +78,29 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is tested elsewhere, mix the rest, and skip what PyTorch is missing for."""
+    """Leave out what is tested elsewhere or at night, order the rest, and skip what has no PyTorch.
+
+    Those that run alone come last, side by side: everybody waits for the longest of the others
+    before the first of them, and not before each.
+    """
     elsewhere = [Path(name).resolve() for name in config.getoption("--only-torch-in")]
+    seed = config.getoption("--order-seed")
     here = [
         item
         for item in items
-        if item.get_closest_marker("torch") is not None
-        or not any(item.path.is_relative_to(path) for path in elsewhere)
+        if (seed is not None or item.get_closest_marker("long") is None)
+        and (
+            item.get_closest_marker("torch") is not None
+            or not any(item.path.is_relative_to(path) for path in elsewhere)
+        )
     ]
     if len(here) < len(items):
         kept = set(here)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = here
-    seed = config.getoption("--order-seed")
-    if seed is not None:
+    if seed is None:
+        items.sort(key=lambda item: item.get_closest_marker("alone") is not None)
+    else:
         random.Random(seed).shuffle(items)
     if importlib.util.find_spec("torch") is None:
         for item in items:

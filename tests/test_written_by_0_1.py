@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from gpuexplorer import cli
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.tuning import Tuning
-from tests.support.cli import run_cli
 
 FOLDER = Path(__file__).parent / "written_by_0_1"
 RUNS = {
@@ -19,18 +20,30 @@ RUNS = {
 }  # fmt: skip
 
 
-def test_its_documents_are_imported_and_reported(tmp_path: Path) -> None:
+Command = Callable[..., str]
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Return what runs a command that should end well, and gives what it wrote."""
+
+    def run(*words: str | Path) -> str:
+        assert cli.main([str(word) for word in words]) == 0, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_its_documents_are_imported_and_reported(tmp_path: Path, command: Command) -> None:
     store = tmp_path / "new.sqlite"
     for name, runs in RUNS.items():
-        done = run_cli("import", FOLDER / name, "--history", store, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert f"{runs} run{'s' if runs > 1 else ''} imported" in done.stdout
-    done = run_cli("import", FOLDER / "run.parquet", "--history", store, cwd=tmp_path)
-    assert "1 was in the history already" in done.stdout
+        said = command("import", FOLDER / name, "--history", store)
+        assert f"{runs} run{'s' if runs > 1 else ''} imported" in said
+    said = command("import", FOLDER / "run.parquet", "--history", store)
+    assert "1 was in the history already" in said
     for name in ("comparison.json", "precision.json", "switches.json", "speedup.json"):
         page = tmp_path / f"{name}.html"
-        done = run_cli("report", FOLDER / name, page, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        command("report", FOLDER / name, page)
         assert "<svg" in page.read_text(encoding="utf-8")
 
 
@@ -43,14 +56,11 @@ def test_its_other_documents_fit_their_types(name: str, kind: type[msgspec.Struc
     assert msgspec.json.decode(again, type=kind) == document
 
 
-def test_its_store_is_listed_and_added_to(tmp_path: Path) -> None:
+def test_its_store_is_listed_and_added_to(tmp_path: Path, command: Command) -> None:
     store = tmp_path / "history.sqlite"
     shutil.copy(FOLDER / "history.sqlite", store)
-    before = run_cli("history", "--json", "--limit", "500", "--history", store, cwd=tmp_path)
-    assert before.returncode == 0, before.stderr
-    runs = msgspec.json.decode(before.stdout)["runs"]
+    before = command("history", "--json", "--limit", "500", "--history", store)
+    runs = msgspec.json.decode(before)["runs"]
     assert {run["workload"] for run in runs} == {"matmul", "mlp_training"}
-    done = run_cli("import", FOLDER / "run.json", "--history", store, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    shown = run_cli("history", "show", runs[0]["id"], "--history", store, cwd=tmp_path)
-    assert shown.returncode == 0, shown.stderr
+    command("import", FOLDER / "run.json", "--history", store)
+    command("history", "show", runs[0]["id"], "--history", store)

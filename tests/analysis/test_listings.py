@@ -1,7 +1,4 @@
-"""Real listings: each shipped kernel's instructions belong to lines, and registers agree.
-
-A night (``--order-seed``) has each kernel on each architecture; otherwise each has one of them.
-"""
+"""Real listings: each shipped kernel's instructions belong to lines, and registers agree."""
 
 from __future__ import annotations
 
@@ -15,28 +12,16 @@ from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.engine.analyze import analyze_variant, list_file, list_variants
 from gpuexplorer.workloads.loader import load
+from tests.support.crossed import crossed
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a")
 SHIPPED = load()
 KERNELS = [
-    (workload.name, name)
+    f"{workload.name}/{name}"
     for workload in SHIPPED.values()
     for name, variant in workload.manifest.variants.items()
     if variant.launch
 ]
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give each kernel all architectures, or one, so that each architecture has some kernel."""
-    if "kernel" not in metafunc.fixturenames:
-        return
-    every = metafunc.config.getoption("--order-seed") is not None
-    found = [
-        (kernel, ARCHITECTURES if every else (ARCHITECTURES[number % len(ARCHITECTURES)],))
-        for number, kernel in enumerate(KERNELS)
-    ]
-    names = [f"{workload}-{variant}" for workload, variant in KERNELS]
-    metafunc.parametrize(("kernel", "architectures"), found, ids=names)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -47,10 +32,12 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.mark.parametrize(("arch", "kernel"), crossed(ARCHITECTURES, KERNELS[::2] + KERNELS[1::2]))
 def test_every_instruction_has_a_line_and_registers_are_those_of_analyze(
-    kernel: tuple[str, str], architectures: tuple[str, ...]
+    arch: str, kernel: str
 ) -> None:
-    workload, variant = kernel
+    workload, variant = kernel.split("/")
+    architectures = (arch,)
     request = RunRequest(workload=workload, variant=variant)
     listings = list_variants(SHIPPED[workload], [request], architectures)
     analysis = analyze_variant(SHIPPED[workload], request, architectures)

@@ -17,6 +17,7 @@ from gpuexplorer.compile.program import Nvrtc
 from gpuexplorer.compile.service import figures_of
 from gpuexplorer.compile.targets import is_ptx, number
 from gpuexplorer.core.errors import WorkFailed
+from tests.support.crossed import crossed
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a")
 INCLUDES = {
@@ -134,8 +135,10 @@ def probe(name: str, target: str, precision: str = "fp32") -> Compiled:
     return compile_kernels("probe.cu", files, target, precision=precision)
 
 
-@pytest.mark.parametrize("arch", ARCHITECTURES)
-@pytest.mark.parametrize("name", [name for name in KERNELS if name not in ("cub", "libcu++")])
+@pytest.mark.parametrize(
+    ("name", "arch"),
+    crossed([name for name in KERNELS if name not in ("cub", "libcu++")], ARCHITECTURES),
+)
 def test_what_the_headers_offer_compiles_for_every_architecture(name: str, arch: str) -> None:
     target = target_for(arch)
     assert is_ptx(target) == (number(arch) not in Nvrtc.load().known)
@@ -151,8 +154,9 @@ def test_the_headers_lead_to_the_hardwares_own_instructions(name: str) -> None:
         assert re.search(pattern, probe(name, target).code.decode())
 
 
-@pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
-@pytest.mark.parametrize("name", ["cub", "libcu++", "wmma"])
+@pytest.mark.parametrize(
+    ("name", "precision"), crossed(["cub", "libcu++", "wmma"], ["fp64", "fp32", "fp16"])
+)
 def test_headers_and_the_prelude_live_together(name: str, precision: str) -> None:
     """cub includes by a macro's name; libcu++ defines INFINITY and the integers, as we do."""
     compiled = probe(name, "sm_90", precision)

@@ -101,7 +101,6 @@ def test_the_number_of_a_thread_in_the_grid(before: str, after: str | None) -> N
     assert numbers(before) == (before if after is None else after)
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(
     "text",
     [
@@ -114,7 +113,7 @@ def test_the_number_of_a_thread_in_the_grid(before: str, after: str | None) -> N
     ],
 )
 def test_any_text_is_read_in_a_moment(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     subscripts(text)
     numbers(text)
-    assert time.perf_counter() - started < 5.0
+    assert time.process_time() - started < 5.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 
@@ -17,6 +17,7 @@ from gpuexplorer.compile.targets import is_ptx
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
+from tests.support.crossed import crossed
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 KNOWN = [f"sm_{number}" for number in Nvrtc.load().known]
@@ -35,8 +36,23 @@ template <int WIDTH> __global__ void wide(real *B) { B[threadIdx.x] = (real)(acc
 """
 
 
-def sources() -> list[Any]:
-    """Return every source, precision and architecture, with the macros and entries it needs."""
+class Source(NamedTuple):
+    """What a kernel's file is compiled with: the macros and entries of all variants in it."""
+
+    workload: str
+    source: str
+    precision: str
+    defines: dict[str, int]
+    entries: set[str]
+
+    @property
+    def words(self) -> str:
+        """Its name among the tests."""
+        return f"{self.workload}-{self.source}-{self.precision}"
+
+
+def sources() -> list[Source]:
+    """Return every source in every precision."""
     found: dict[tuple[str, str, str], tuple[dict[str, int], set[str]]] = {}
     for workload in SHIPPED.values():
         for name, variant in workload.manifest.variants.items():
@@ -46,11 +62,7 @@ def sources() -> list[Any]:
                     defines, entries = found.setdefault(key, ({}, set()))
                     entries.add(step.entry)
                     defines.update(default_tunables(workload, name))
-    return [
-        pytest.param(*key, *rest, arch, id=f"{'-'.join(key)}-{arch}")
-        for key, rest in found.items()
-        for arch in ARCHITECTURES
-    ]
+    return [Source(*key, *rest) for key, rest in found.items()]
 
 
 def default_tunables(workload: Workload, variant: str) -> dict[str, int]:
@@ -62,16 +74,12 @@ def default_tunables(workload: Workload, variant: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("workload", "source", "precision", "defines", "entries", "arch"), sources()
+    ("shipped", "arch"), crossed(sources(), ARCHITECTURES, name=lambda one: one.words)
 )
 def test_analyze_agrees_with_ptxas_on_every_shipped_kernel_and_architecture(
-    workload: str,
-    source: str,
-    precision: str,
-    defines: dict[str, int],
-    entries: set[str],
-    arch: str,
+    shipped: Source, arch: str
 ) -> None:
+    workload, source, precision, defines, entries = shipped
     target = target_for(arch)
     cubin = compile_kernels(
         source,
@@ -114,8 +122,7 @@ def assert_ptxas_said(cubin: Compiled, kernel: KernelFigures) -> None:
     assert "registers" in log
 
 
-@pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
-@pytest.mark.parametrize("arch", KNOWN)
+@pytest.mark.parametrize(("arch", "precision"), crossed(KNOWN, ["fp64", "fp32", "fp16"]))
 def test_the_cubins_figures_are_what_ptxas_printed(arch: str, precision: str) -> None:
     entries = ("heavy", "wide<3>")
     files = {"k.cu": HEAVY}

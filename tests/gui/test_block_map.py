@@ -54,7 +54,7 @@ def open_map(
 ) -> tuple[MainWindow, BlockMapView]:
     """Open the window at a small problem, with the map of it planned."""
     window = open_window()
-    wait_measured(qtbot, window)
+    until(qtbot, lambda: window.session.experiment.devices is not None)
     window.session.experiment.set_workload(workload)
     window.session.experiment.set_size("N", size)
     wait_measured(qtbot, window)

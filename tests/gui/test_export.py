@@ -37,6 +37,7 @@ def test_each_format_is_written_and_said(
     window.pin()
     find(window, "blockYSlider", SnapSlider).setValue(4)
     wait_measured(qtbot, window, 20)
+    window.session.set_live(False)
     for suffix in ("png", "svg", "pdf", "csv", "json"):
         window.banner.dismiss()
         window.export(suffix)
@@ -86,6 +87,7 @@ def test_pictures_are_light_unless_the_windows_colours_are_wanted(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
     wait_measured(qtbot, window, 20)
+    window.session.set_live(False)
     window.choose_theme("dark")
 
     def ground(name: str, colours: int) -> int:

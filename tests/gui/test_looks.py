@@ -2,11 +2,14 @@
 
 Text that is drawn twice as large leaves a window half as many of its own pixels: View, Text size
 enlarges everything, so that a window of 1280 × 800 at 200 % is one of 640 × 400.
+
+``make test`` looks at each view and dialog at the least size and one other, and in one theme, in
+turns; ``make test-long`` at all sizes and in both themes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -37,11 +40,14 @@ TEXT = (1.0, 1.5, 2.0)
 LEAST = QSize(640, 400)
 """What the window fits at least: 1280 × 800 at 200 %. 1000 × 650 at 200 % would be less."""
 THEMES: tuple[Choice, ...] = ("light", "dark")
+each_or_every = pytest.mark.parametrize(
+    "every", [False, pytest.param(True, marks=pytest.mark.long)], ids=["in turns", "every"]
+)
 SESSION = Path(__file__).parents[1] / "written_by_0_1/session.gpux"
 
 
-def sizes() -> Iterator[tuple[str, QSize]]:
-    """Yield every size in the window's own pixels, and its words."""
+def every_size() -> Iterator[tuple[str, QSize]]:
+    """Yield every size in the window's own pixels, and its words; the least comes last."""
     for width, height in SIZES:
         for text in TEXT:
             size = QSize(round(width / text), round(height / text))
@@ -101,10 +107,18 @@ def dialogs(qtbot: QtBot, window: MainWindow) -> Iterator[QDialog]:
         until(qtbot, window.isActiveWindow)
 
 
-def walk_sizes(root: QWidget, what: str, *, exact: bool) -> Iterator[str]:
+def sizes_in_turn(number: int) -> list[tuple[str, QSize]]:
+    """Return the least size and another one, by the number of what has them."""
+    *others, least = sorted(every_size(), key=lambda one: -one[1].width())
+    return [others[number % len(others)], least]
+
+
+def walk_sizes(
+    root: QWidget, what: str, sizes: Iterable[tuple[str, QSize]], *, exact: bool
+) -> Iterator[str]:
     """Say what is cut or overlaps at each size; an ``exact`` window has it, a dialog has less."""
     usual = root.size()
-    for words, size in sizes():
+    for words, size in sizes:
         for _ in range(2):  # panels that fold away let it be smaller
             root.resize(size if exact else usual.boundedTo(size))
             looks.settle()
@@ -117,16 +131,21 @@ def walk_sizes(root: QWidget, what: str, *, exact: bool) -> Iterator[str]:
     looks.settle()
 
 
-def test_nothing_is_cut_and_nothing_overlaps_at_any_size(qtbot: QtBot, filled: MainWindow) -> None:
+@each_or_every
+def test_nothing_is_cut_and_nothing_overlaps_at_any_size(
+    qtbot: QtBot, filled: MainWindow, every: bool
+) -> None:
     places = filled.panels.places
     filled.panels.welcome.close_button.click()  # as a small window's user will
     wrong: list[str] = []
-    for view in places.views:
+    for number, view in enumerate(places.views):
         places.show_view(view)
         looks.settle()
-        wrong += walk_sizes(filled, places.title_of(view), exact=True)
-    for dialog in dialogs(qtbot, filled):
-        wrong += walk_sizes(dialog, dialog.windowTitle(), exact=False)
+        sizes = every_size() if every else sizes_in_turn(number)
+        wrong += walk_sizes(filled, places.title_of(view), sizes, exact=True)
+    for number, dialog in enumerate(dialogs(qtbot, filled)):
+        sizes = every_size() if every else sizes_in_turn(number)
+        wrong += walk_sizes(dialog, dialog.windowTitle(), sizes, exact=False)
     assert not wrong, "\n".join(wrong)
 
 
@@ -147,25 +166,30 @@ def walk_keys(root: QWidget, first: QWidget, seen: dict[QWidget, None], what: st
             yield f"{what}: {looks.describe(stop)} looks as without the keys"
 
 
+@each_or_every
 def test_in_both_themes_text_stands_out_and_tab_reaches_every_control(
-    qtbot: QtBot, filled: MainWindow
+    qtbot: QtBot, filled: MainWindow, every: bool
 ) -> None:
     places = filled.panels.places
     wrong: list[str] = []
     before = theme().choice
+    seen: dict[QWidget, None] = {}
+    reached: set[str] = set()
     try:
-        for choice in THEMES:
+        for turn, choice in enumerate(THEMES):
             filled.choose_theme(choice)
-            seen: dict[QWidget, None] = {}
-            for view in places.views:
+            if every:
+                seen.clear()
+            for view in in_turn(places.views, turn, every=every):
                 places.show_view(view)
                 looks.settle()
                 what = f"{choice}, {places.title_of(view)}"
                 wrong += [f"{what}: {one}" for one in looks.faint(filled)]
                 wrong += walk_keys(filled, places.place_bar, seen, what)
-            reached = {stop.objectName() for stop in seen}
-            assert {"liveButton", "blockXSlider", "historyTable", "blockMapCanvas"} <= reached
-            for dialog in dialogs(qtbot, filled):
+            reached |= {stop.objectName() for stop in seen}
+            for number, dialog in enumerate(dialogs(qtbot, filled)):
+                if not every and number % len(THEMES) != turn:
+                    continue
                 what = f"{choice}, {dialog.windowTitle()}"
                 wrong += [f"{what}: {one}" for one in looks.faint(dialog)]
                 first = next(
@@ -173,17 +197,26 @@ def test_in_both_themes_text_stands_out_and_tab_reaches_every_control(
                     if isinstance(one, QPushButton | QLineEdit) and one.isEnabled()
                 )  # fmt: skip
                 wrong += walk_keys(dialog, first, seen, what)
+        assert {"liveButton", "blockXSlider", "historyTable", "blockMapCanvas"} <= reached
     finally:
         filled.choose_theme(before)
     assert not wrong, "\n".join(wrong)
 
 
-def test_what_the_knobs_have_moved_on_from_is_still_read(qtbot: QtBot, filled: MainWindow) -> None:
+def in_turn(views: Sequence[QWidget], turn: int, *, every: bool) -> Sequence[QWidget]:
+    """Return the views that are looked at in one of the themes."""
+    return views if every else views[turn :: len(THEMES)]
+
+
+@each_or_every
+def test_what_the_knobs_have_moved_on_from_is_still_read(
+    qtbot: QtBot, filled: MainWindow, every: bool
+) -> None:
     places, wrong, before = filled.panels.places, list[str](), theme().choice
     try:
-        for choice in THEMES:
+        for turn, choice in enumerate(THEMES):
             filled.choose_theme(choice)
-            for view in places.views:
+            for view in in_turn(places.views, turn, every=every):
                 places.show_view(view)
                 looks.settle()
                 veils = [

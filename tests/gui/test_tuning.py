@@ -36,7 +36,7 @@ def opened(qtbot: QtBot, open_window: OpenWindow) -> tuple[MainWindow, TuneView]
     """Return the window, measuring a small problem, and its view that tunes."""
     window = open_window()
     window.show()
-    wait_measured(qtbot, window)
+    until(qtbot, lambda: window.session.experiment.devices is not None)
     window.session.experiment.set_size("N", 64)
     wait_measured(qtbot, window)
     window.panels.places.show_view(window.panels.tune)

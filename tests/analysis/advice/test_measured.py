@@ -64,7 +64,7 @@ def gain(session: EngineSession, rule: str, expected: float, **request: Any) -> 
     return before_s / after_s
 
 
-@pytest.mark.parametrize("block", [(1, 256), (8, 8)])
+@pytest.mark.parametrize("block", [(1, 256), pytest.param((8, 8), marks=pytest.mark.long)])
 def test_rows_that_fill_vectors_make_the_textbook_product_at_least_3_times_as_fast(
     session: EngineSession, block: tuple[int, int]
 ) -> None:
@@ -102,6 +102,7 @@ def test_larger_blocks_save_the_time_of_starting_them(session: EngineSession) ->
     assert found >= 1.2
 
 
+@pytest.mark.long
 def test_tiles_in_shared_memory_help_where_the_arrays_leave_the_caches(
     session: EngineSession,
 ) -> None:
@@ -111,6 +112,7 @@ def test_tiles_in_shared_memory_help_where_the_arrays_leave_the_caches(
     assert found >= 1.4
 
 
+@pytest.mark.long
 def test_a_tile_helps_where_writes_go_in_strides(session: EngineSession) -> None:
     found = gain(
         session, "strides", 1.4, workload="transpose", variant="naive", size={"N": 2048},
