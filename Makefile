@@ -44,7 +44,7 @@ export PYTHONDONTWRITEBYTECODE =
 help:
 	@echo "make run        open the window (ARGS=... for the command line instead)"
 	@echo "make test       every check: lint, types, import contracts, tests with and without Qt"
-	@echo "make test-long  what takes hours: tests in random order, chaos, random input, spoiled files (SEED=, MINUTES=)"
+	@echo "make test-long  what takes hours: every test in random order, chaos, random input, spoiled files (SEED=, MINUTES=)"
 	@echo "make setup      prepare the environment that make run uses"
 	@echo "make lint       ruff: style and format"
 	@echo "make typecheck  mypy, strict"
@@ -85,7 +85,8 @@ package: setup-package
 test: setup-checks lint typecheck imports pytest pytest-noqt
 	@echo "All checks passed."
 
-# Not what continuous integration decides once and for all: each night has examples of its own.
+# Not what continuous integration decides once and for all: each night has examples of its own, and the
+# tests that are marked long.
 test-long: setup-test
 	@echo "Seed $(SEED): make test-long SEED=$(SEED) does this again."
 	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) env -u CI $(PY) -m pytest $(SIDE_BY_SIDE) tests --order-seed $(SEED)
@@ -108,7 +109,8 @@ pytest: setup-test
 	@command -v xvfb-run > /dev/null || { echo "The window's tests need a display of their own: apt-get install xvfb xauth"; exit 1; }
 	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) $(PY) -m pytest $(if $(TESTS),$(TESTS),$(EVERYTHING))
 
-# The engine and the command line never need Qt: here it is not even installed.
+# The engine and the command line never need Qt: here it is not even installed. What only reads sources
+# is tested beside the window alone: no NVRTC has a part in it.
 pytest-noqt: setup-noqt
 	@$(PY_NOQT) -c "import importlib.util as u, sys; found = [m for m in ('PySide6', 'shiboken6', 'pyqtgraph') if u.find_spec(m)]; sys.exit(f'the environment without Qt has {found}; run make clean' if found else 0)"
 	$(PY_NOQT) -m pytest $(SIDE_BY_SIDE) $(WITHOUT_QT) $(EVERY_NVRTC)

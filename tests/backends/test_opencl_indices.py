@@ -22,6 +22,9 @@ BLOCK, GRID = (8, 4), (3, 2)
 THREADS = BLOCK[0] * BLOCK[1] * GRID[0] * GRID[1]
 EXPRESSIONS = 120
 TABLE = 4096
+each_seed = pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))]
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -112,7 +115,7 @@ def subscripts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(program, "SIGNED_BELOW_B", 0)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each_seed
 def test_expressions_are_worth_what_they_are_in_cuda(seed: int, subscripts: None) -> None:
     maker = Maker(Random(seed), leaves())
     made = [drawn(maker, ring=False, depth=3) for _ in range(EXPRESSIONS)]
@@ -123,7 +126,7 @@ def test_expressions_are_worth_what_they_are_in_cuda(seed: int, subscripts: None
         assert np.array_equal(bits, wide), (one.text, one.value.type)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each_seed
 def test_subscripts_find_what_they_find_in_cuda(seed: int, subscripts: None) -> None:
     maker = Maker(Random(100 + seed), leaves())
     made = [drawn(maker, ring=True, depth=3) for _ in range(EXPRESSIONS)]

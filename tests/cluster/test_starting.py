@@ -143,7 +143,7 @@ def folders_of_certificates() -> set[Path]:
     return set(Path("/tmp").glob("gpuexplorer-*/key.pem"))
 
 
-@pytest.mark.parametrize("end", ["ctrl-c", "down"])
+@pytest.mark.parametrize("end", ["ctrl-c", pytest.param("down", marks=pytest.mark.long)])
 def test_workers_over_ssh_get_certificates_and_leave_neither_these_nor_a_process(
     machine: Sshd, tmp_path: Path, end: str
 ) -> None:

@@ -11,13 +11,13 @@ from gpuexplorer.workloads.cuda_source import CudaSource
 from tests.support.kernels import RIGHT_BODY, TWICE
 
 KERNEL = TWICE.format(body=RIGHT_BODY)
-MANY = 250_000
+MANY = 50_000
 
 
 @pytest.mark.parametrize(
     "odd", ["f(" * MANY, "f(" * MANY + ")" * MANY, "{" * MANY, "}" * MANY, "[(" * MANY]
 )
-def test_half_a_megabyte_of_brackets_takes_no_time(odd: str) -> None:
+def test_a_hundred_kilobytes_of_brackets_take_no_time(odd: str) -> None:
     source = f"#if 0\n{odd}\n#endif\n{KERNEL}"
     assert "twice" in rewrite("kernel.cu", {"kernel.cu": source}).kernels
 

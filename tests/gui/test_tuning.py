@@ -231,6 +231,7 @@ def test_chart_table_and_document_are_exported(
     start(qtbot, view, 3)
     tuning = ended(qtbot, view)
     assert tuning is not None
+    window.session.set_live(False)
     for suffix in (*CHARTS, "csv", "json"):
         target = tmp_path / f"tuning.{suffix}"
         window.export(suffix)
