@@ -20,6 +20,8 @@ from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.progress import NowAndThen
 from gpuexplorer.cli.sessions import opener, python_of
 from gpuexplorer.cli.sheets import print_sheet
+from gpuexplorer.cluster.connection import Cluster
+from gpuexplorer.cluster.standing import live_words
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.knobs import BLOCK_AXES, BY_AXIS, TRANSFERS, request_from
@@ -40,7 +42,6 @@ from gpuexplorer.workloads.manifest import Manifest
 from gpuexplorer.workloads.trust import agreed
 
 if TYPE_CHECKING:
-    from gpuexplorer.cluster.connection import Cluster
     from gpuexplorer.history.store import Store
 
 SHOWN_REASONS = 6
@@ -110,7 +111,8 @@ def _run(
     space_sweep: SpaceSweep, engines: Engines | Cluster | Collected, options: argparse.Namespace
 ) -> int:
     try:
-        with sweep_progress(space_sweep.waiting) as progress:
+        cluster = engines if isinstance(engines, Cluster) else None
+        with sweep_progress(space_sweep.waiting, cluster) as progress:
             space_sweep.sweep.on_step = progress
             document = space_sweep.run(engines)
     except KeyboardInterrupt:
@@ -302,14 +304,17 @@ StepSink = Callable[[SweepStep], None]
 
 
 @contextmanager
-def sweep_progress(waiting: int) -> Iterator[StepSink]:
-    """Show how far a sweep is until the block ends; ``waiting`` configurations are to come."""
+def sweep_progress(waiting: int, cluster: Cluster | None = None) -> Iterator[StepSink]:
+    """Show how far a sweep is until the block ends; ``waiting`` configurations are to come.
+
+    Of a ``cluster`` that measures it is shown what its workers sample.
+    """
     if not waiting:
         yield lambda step: None
     elif not is_terminal():
         yield _PlainLines()
     else:
-        with _bar() as sink:
+        with _bar(cluster) as sink:
             yield sink
 
 
@@ -329,7 +334,7 @@ class _PlainLines:
 
 
 @contextmanager
-def _bar() -> Iterator[StepSink]:
+def _bar(cluster: Cluster | None) -> Iterator[StepSink]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     bar = Progress(
@@ -343,7 +348,9 @@ def _bar() -> Iterator[StepSink]:
         def sink(step: SweepStep) -> None:
             left = f"left: {step.left.words}"
             bar.update(task, completed=step.done, total=step.total, left=left)
-            if not step.ended:
+            if not step.ended and (cluster is None or not live_words(cluster.workers)):
                 bar.update(task, description=step.cell.point.words)
 
+        if cluster is not None:
+            cluster.on_live = lambda: bar.update(task, description=live_words(cluster.workers))
         yield sink

@@ -21,6 +21,15 @@ AT_ONCE = 2
 Towards the end it has one, so that none waits behind another while a worker has nothing to do."""
 
 
+@dataclass(frozen=True)
+class Now:
+    """What a worker has sampled of the run that goes on there."""
+
+    config: RunConfig
+    samples: int
+    latest_s: float
+
+
 @dataclass(eq=False)
 class Lane:
     """A worker, and what it has to do."""
@@ -34,6 +43,8 @@ class Lane:
     latest: Key | None = None
     measured: int = 0
     """How many it has measured that hold, in all searches."""
+    now: Now | None = None
+    """The run that goes on, where it is told of."""
     slow: bool = False
     """Whether it was found slow and gets nothing to measure."""
 

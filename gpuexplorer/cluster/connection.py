@@ -40,6 +40,9 @@ GPU = "GPU"
 
 REFERENCE = RunOptions(samples=7, seconds=2.0, warm_up_s=0.02, keep_arrays=True)
 """How the reference of a race is measured: about as long as a look."""
+TELL_EVERY_S = 0.5
+TOLD_PER_S = 50
+"""Messages on runs that go on, from all workers together: the scheduler forwards each."""
 RACE_EVERY_S = 5.0
 """A race shows after so long whether its workers are slow, since it lasts a minute or so."""
 
@@ -107,6 +110,8 @@ class Cluster(Closing):
         """The device whose workers alone measure; None: all."""
         self.most: int | None = None
         """How many of them measure at the most."""
+        self.on_live: Callable[[], None] | None = None
+        """Called when a worker has told what it samples; None: none tells."""
         self._kinds: dict[Kind, str] = {}
         self._known: dict[str, Lane | None] = {}
         """By address every worker that is there; None for one that cannot be used, or not yet."""
@@ -157,6 +162,11 @@ class Cluster(Closing):
     def lanes(self) -> int:
         """How many configurations are measured at a time."""
         return len(self.workers)
+
+    @property
+    def tell_every_s(self) -> float | None:
+        """How often a worker tells what it samples: the more there are, the seldomer."""
+        return None if self.on_live is None else max(TELL_EVERY_S, self.lanes / TOLD_PER_S)
 
     def look(self) -> tuple[list[Lane], list[Lane]]:
         """Return the workers that have come, and those that have gone, since the last look."""

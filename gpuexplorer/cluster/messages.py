@@ -25,9 +25,20 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Where the answer goes."""
     record: bool = False
     """Whether the answer is a record, which others can extend, and not a result."""
+    tell_every_s: float | None = None
+    """How often it is told what was sampled by then; None: not before the answer."""
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class Sampling(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="sampling"):
+    """What was sampled by now of a run that goes on."""
+
+    tag: int
+    samples: int
+    latest_s: float
+    """The median of the samples that came last."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="answer"):
     """What came of it: a result or a record, as was asked, or why there is none."""
 
     tag: int
@@ -58,5 +69,5 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
 
 encode = msgspec.msgpack.Encoder().encode
 read_asked = msgspec.msgpack.Decoder(Asked).decode
-read_answer = msgspec.msgpack.Decoder(Answer).decode
+read_told = msgspec.msgpack.Decoder(Answer | Sampling).decode
 read_described = msgspec.msgpack.Decoder(Described).decode

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
 
-from gpuexplorer.cluster.agenda import Lane
-from gpuexplorer.cluster.messages import Answer, Asked, encode, read_answer
+from gpuexplorer.cluster.agenda import Lane, Now
+from gpuexplorer.cluster.messages import Answer, Asked, Sampling, encode, read_told
 from gpuexplorer.cluster.paces import Paces
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
@@ -43,6 +43,12 @@ class HasWorkers(Protocol):
 
     client: Any
     tasks: Any
+    on_live: Callable[[], None] | None
+    """Called when a worker has told what it samples; None: none tells."""
+
+    @property
+    def tell_every_s(self) -> float | None:
+        """How often a worker tells what it samples."""
 
     @property
     def workers(self) -> list[Lane]:
@@ -153,6 +159,7 @@ class Spreading:
         """Measure all; see ``search.sweep.Spreads``."""
         for lane in self._cluster.workers:
             lane.going.clear()
+            lane.now = None
         while self._agenda.waiting or self._tasks:
             if time.monotonic() >= self._look_due:
                 yield from self._look()
@@ -163,8 +170,11 @@ class Spreading:
                 continue
             if isinstance(item, _Ended):
                 yield from self._ended(item)
+            elif isinstance(told := read_told(item), Sampling):
+                self._sampled(told)
+                yield None
             else:
-                yield from self._answered(read_answer(item))
+                yield from self._answered(told)
 
     def close(self) -> None:
         """End what is going on the workers."""
@@ -211,6 +221,7 @@ class Spreading:
             options=options,
             topic=self._topic,
             record=index is not None and self._agenda.records,
+            tell_every_s=self._cluster.tell_every_s,
         )
         future = self._cluster.client.submit(
             self._cluster.tasks.measure,
@@ -229,10 +240,17 @@ class Spreading:
 
     # ---- in
 
+    def _sampled(self, told: Sampling) -> None:
+        task = self._tasks.get(told.tag)
+        if task is not None and self._cluster.on_live is not None:
+            task.lane.now = Now(task.config, told.samples, told.latest_s)
+            self._cluster.on_live()
+
     def _answered(self, answer: Answer) -> Iterator[News]:
         task = self._tasks.pop(answer.tag, None)
         if task is None:
             return
+        task.lane.now = None
         lane, error = task.lane, None if answer.failed is None else error_of(answer.failed)
         if error is not None and answer.gone:
             self._cluster.retire(lane, error)

@@ -9,19 +9,22 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from distributed import WorkerPlugin, get_worker
 
 import gpuexplorer
 from gpuexplorer.calibration.store import CeilingStore, data_folder
-from gpuexplorer.cluster.messages import Answer, Asked, Described, encode, read_asked
+from gpuexplorer.cluster.messages import Answer, Asked, Described, Sampling, encode, read_asked
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.locks import FileLock
+from gpuexplorer.core.statistics import middle
 from gpuexplorer.engine.errors import EngineGone, failed_of
 from gpuexplorer.engine.interpreters import default_engine
-from gpuexplorer.engine.session import EngineSession
+from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.history.processes import this_host
 from gpuexplorer.search.engines import Engines
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
@@ -63,7 +66,9 @@ class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
         began = time.perf_counter()
         try:
             with self._one_at_a_time:
-                record = self._opened().measure(asked.config, workload, asked.options)
+                record = self._opened().measure(
+                    asked.config, workload, asked.options, on_progress=_teller(asked)
+                )
         except ExplorerError as error:
             gone = isinstance(error, EngineGone)
             return Answer(tag=asked.tag, failed=failed_of(error), gone=gone)
@@ -120,6 +125,26 @@ def workload_name(sha256: str) -> str:
 
 def _open(threads: int | None) -> EngineSession:
     return EngineSession(python=default_engine(), threads=threads, ceilings=CeilingStore().find)
+
+
+def _teller(asked: Asked) -> Callable[[RunProgress], None] | None:
+    """Return what tells now and then how far a run is; None where nobody wants to know."""
+    every_s, worker = asked.tell_every_s, get_worker()
+    if every_s is None:
+        return None
+    due = time.monotonic() + every_s
+
+    def tell(progress: RunProgress) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if now < due or progress.record is None or not progress.record.batches:
+            return
+        due = now + every_s
+        latest_s = middle(np.frombuffer(progress.record.batches[-1].seconds, dtype="<f8"))
+        told = Sampling(tag=asked.tag, samples=progress.samples, latest_s=latest_s)
+        worker.log_event(asked.topic, encode(told))
+
+    return tell
 
 
 # ---- tasks

@@ -36,6 +36,8 @@ class RunProgress:
     samples: int
     elapsed_s: float
     seconds: float | None
+    record: RunRecord | None = None
+    """What was received by then; it grows."""
 
 
 class EngineSession(Closing):
@@ -195,7 +197,9 @@ class EngineSession(Closing):
                 if on_progress is not None:
                     samples = run.record.samples if run.record is not None else 0
                     elapsed_s = time.monotonic() - started
-                    on_progress(RunProgress(run.stage, samples, elapsed_s, options.seconds))
+                    on_progress(
+                        RunProgress(run.stage, samples, elapsed_s, options.seconds, run.record)
+                    )
         except KeyboardInterrupt:
             self._engine.cancel()
             while not run.ended and self._error is None:

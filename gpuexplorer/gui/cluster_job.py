@@ -8,14 +8,13 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from gpuexplorer.cluster.agenda import Lane
 from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.place import find_cluster
+from gpuexplorer.cluster.standing import standing_words
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.units import count, plural
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.search.several import Course
 from gpuexplorer.search.sweep import News
@@ -24,8 +23,6 @@ from gpuexplorer.workloads.workload import Workload
 CONNECT_S = 8.0
 """A window that is closed meanwhile waits for no longer than that."""
 STANDING_EVERY_S = 0.5
-SHOWN = 12
-"""Workers that are told one by one; of more the first ones, the slow before the others."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +75,7 @@ class JobCluster(Closing):
             on_wait=job.keep_going,
         )
         self._cluster.only, self._cluster.most = wanted.device, wanted.workers
+        self._cluster.on_live = lambda: None  # it is looked at with the rest
         self.devices = self._cluster.devices
 
     def close(self) -> None:
@@ -112,20 +110,3 @@ class JobCluster(Closing):
         if now >= self._due:
             self._due = now + STANDING_EVERY_S
             self._on_standing(standing_words(self._cluster.workers))
-
-
-def standing_words(lanes: Sequence[Lane]) -> list[str]:
-    """Return what each worker has done, the slow ones first."""
-    beside = Counter(lane.host for lane in lanes)
-    lines, numbers = [], Counter[str]()
-    for lane in sorted(lanes, key=lambda lane: not lane.slow):
-        numbers[lane.host] += 1
-        name = f"{lane.host} ({numbers[lane.host]})" if beside[lane.host] > 1 else lane.host
-        if lane.slow:
-            lines.append(f"{name}: slow, measures nothing until it is not")
-        else:
-            lines.append(f"{name}: {count(lane.measured)} measured")
-    if (more := len(lines) - SHOWN) > 0:
-        rest = plural(more, "and {number} more worker", "and {number} more workers")
-        lines = [*lines[:SHOWN], rest]
-    return lines

@@ -11,7 +11,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.engine.session import EngineSession
+from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -42,9 +42,17 @@ class Engines(Closing):
         """End what it holds."""
         self._running.close()
 
-    def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
+    def measure(
+        self,
+        config: RunConfig,
+        workload: Workload,
+        options: RunOptions,
+        *,
+        on_progress: Callable[[RunProgress], None] | None = None,
+    ) -> RunRecord:
         """Measure as ``EngineSession.measure`` does, on an engine with the threads wanted."""
-        return self._with_threads(config.threads).measure(config, workload, options)
+        session = self._with_threads(config.threads)
+        return session.measure(config, workload, options, on_progress=on_progress)
 
     def _with_threads(self, threads: int | None) -> EngineSession:
         if threads not in self._by_threads:

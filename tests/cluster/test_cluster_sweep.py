@@ -28,6 +28,7 @@ from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.sweep import News, SweepStep
+from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
 from tests.support import counted_tasks
@@ -152,10 +153,25 @@ def test_terminal_and_api_measure_on_a_cluster_as_they_do_here(tmp_path: Path) -
             "matmul", block_x=[1, 4], block_y=[1, 4], size=16, variant="naive", device="cpu",
             sampler="grid", seconds=None, cluster=folder, slower_by=0.99,
         )  # fmt: skip
+        check_samples_come_live(up.place)
     assert [run.config.block for run in made.measured] == [(1, 16, 1), (2, 16, 1), (4, 16, 1)]
     for one in (tuning, again):
         assert len({e.config.block for e in one.evaluations}) == 4
         assert one.chosen is not None and len(one.cards) == 1
+
+
+def check_samples_come_live(place: ClusterPlace) -> None:
+    """What a run samples is told while it goes on, and only to whoever wants to know."""
+    told: list[int] = []
+    with Cluster(place) as cluster:
+        (lane,), (device,) = cluster.workers, [d.id for d in cluster.devices if d.runs_kernels]
+        request = RunRequest(workload="matmul", variant="naive", size={"": 16}, device=device)
+        config = complete(request, MATMUL, cluster.devices)
+        assert cluster.tell_every_s is None
+        cluster.on_live = lambda: told.append(lane.now.samples if lane.now is not None else 0)
+        list(cluster.spread([config], MATMUL, RunOptions(seconds=1.5)))
+        assert lane.now is None
+    assert told and min(told) > 0
 
 
 def _rows(store: Store, group: str | None) -> list[Row]:

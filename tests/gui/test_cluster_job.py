@@ -15,9 +15,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from gpuexplorer.cluster.agenda import Lane
+from gpuexplorer.cluster.agenda import Lane, Now
 from gpuexplorer.cluster.connection import connect
-from gpuexplorer.gui.cluster_job import SHOWN, look_at, standing_words
+from gpuexplorer.cluster.standing import SHOWN, live_words, standing_words
+from gpuexplorer.gui.cluster_job import look_at
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.views.cluster_choice import ClusterChoice
 from gpuexplorer.gui.views.tune import TuneView
@@ -25,6 +26,7 @@ from gpuexplorer.history.store import Query, Store
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 from tests.support.clusters import cluster_up
+from tests.support.results import made_config
 
 PATIENCE_MS = 120_000
 
@@ -140,7 +142,11 @@ def tuning_of(qtbot: QtBot, window: MainWindow) -> TuneView:
 def test_the_slow_workers_come_first_and_of_many_some_are_told() -> None:
     lanes = [Lane(f"a{n}", f"box{n // 2}", {}, measured=n) for n in range(SHOWN + 3)]
     lanes[5].slow = True
+    lanes[1].now = Now(made_config(block=(16, 8, 1)), 1, 1.5e-3)
+    assert live_words(lanes) == "box0 (2): 16×8, 1 sample, 1.50 ms"
     lines = standing_words(lanes)
     assert lines[0] == "box2 (1): slow, measures nothing until it is not"
-    assert lines[1] == "box0 (1): 0 measured" and lines[2] == "box0 (2): 1 measured"
+    assert lines[1] == "box0 (1): 0 measured" and lines[2] == (
+        "box0 (2): 1 measured; now 16×8, 1 sample, 1.50 ms"
+    )
     assert len(lines) == SHOWN + 1 and lines[-1] == "and 3 more workers"
