@@ -34,6 +34,7 @@ MAX_NAME = 300
 """Characters of a name in the list of runs; servers index no more than about 2,700 bytes."""
 MAX_INT = 2**62
 """What fits any database's whole numbers."""
+_WHOSE = re.compile(r"(?:^| )(machine|person):(\S*);(?= |$)")
 _SPACED_EQUALS = re.compile(r"\s*=\s*")
 
 
@@ -211,6 +212,13 @@ def whose_words(
         for name, value in told.items()
         if isinstance(value, str)
     ]
+
+
+def whose(words: object) -> dict[str, str]:
+    """Return machine and person out of a run's words, as they are searched; empty for nobody's."""
+    said = words.partition("\n")[0] if isinstance(words, str) else ""
+    found = dict(_WHOSE.findall(said))
+    return {name: found.get(name, "") for name in ("machine", "person")}
 
 
 def _product(values: Any) -> float:

@@ -24,7 +24,7 @@ Choice = Literal["workload", "variant", "precision", "device", "device_name", "t
 
 _WORDS = (
     "workload", "variant", "size_words", "precision", "device", "device_name", "note",
-    "switch_words", "stopped_by", "suspect",
+    "switch_words", "stopped_by", "suspect", "machine", "person",
 )  # fmt: skip
 """Fields of a row that are words of its document's or its user's."""
 
@@ -108,6 +108,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     group: str | None
     switch_words: str = ""
     """What is switched otherwise than usual, such as ``compile = default``."""
+    machine: str = ""
+    """Which machine measured it, in the words by which it is found; empty where nobody said."""
+    person: str = ""
     fingerprint: str
     """Equal for runs with the same source, compiler, driver, device and libraries."""
     running: bool

@@ -52,6 +52,9 @@ def test_the_search_takes_words_for_them_among_others(team: Store) -> None:
     assert found(team, Query(text="machine:gpu1")) == ids(0, 1, 2)
     assert found(team, Query(text="person:grace matmul")) == ids(2, 3)
     assert found(team, Query(text="person:grace machine:the_big_box")) == ids(3)
+    assert {(row.machine, row.person) for row in team.find(Query())} == {
+        ("gpu1", "ada"), ("gpu10", "ada"), ("gpu1", "grace"), ("the_big_box", "grace"), ("", ""),
+    }  # fmt: skip
 
 
 def test_they_stay_with_a_run_that_gets_a_tag_and_with_its_document(team: Store) -> None:

@@ -266,6 +266,22 @@ COLUMNS: tuple[Column, ...] = (
         128,
         at=2,
     ),
+    Column(
+        "machine",
+        "machine",
+        "The machine that measured it; machine:NAME finds its runs",
+        _plain("machine"),
+        90,
+        shown=False,
+    ),
+    Column(
+        "person",
+        "person",
+        "Who measured it, by the user's name there; person:NAME finds their runs",
+        _plain("person"),
+        80,
+        shown=False,
+    ),
 )
 
 

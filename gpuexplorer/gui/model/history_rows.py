@@ -13,7 +13,7 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history import Entry
 from gpuexplorer.gui.model.history_columns import local_time, outcome
 from gpuexplorer.gui.model.history_pages import View
-from gpuexplorer.history.documents import searched
+from gpuexplorer.history.documents import searched, whose, whose_words
 from gpuexplorer.history.fingerprint import fingerprint
 from gpuexplorer.history.model import NO_GROUP, Query, Row
 
@@ -21,6 +21,8 @@ from gpuexplorer.history.model import NO_GROUP, Query, Row
 def row_of(entry: Entry, record: RunRecord) -> Row:
     """Return a run of this window as a row."""
     config, device = entry.config, record.prepared.device
+    environment = record.prepared.environment
+    whose_it_is = whose(" ".join(whose_words(environment.machine, environment.person)))
     return Row(
         id=entry.id,
         time_utc=entry.time_utc,
@@ -29,6 +31,8 @@ def row_of(entry: Entry, record: RunRecord) -> Row:
         size_words=", ".join(f"{symbol} = {value}" for symbol, value in config.size.items()),
         block_words=block_words(config.block) if config.block else "",
         switch_words=switch_words(config),
+        machine=whose_it_is["machine"],
+        person=whose_it_is["person"],
         precision=config.precision,
         device=config.device,
         device_name=device.name,
@@ -43,7 +47,7 @@ def row_of(entry: Entry, record: RunRecord) -> Row:
         tags=(),
         note="",
         group=None,
-        fingerprint=fingerprint(record.prepared.environment, device, config).digest,
+        fingerprint=fingerprint(environment, device, config).digest,
         running=entry.running,
         stopped_by=record.stopped_by,
     )

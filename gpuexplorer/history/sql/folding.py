@@ -327,6 +327,8 @@ def _group_row(row: Row, summed: Any, about: tuple[str, bool], best: Row | None)
         note="",
         stopped_by="",
         fingerprint="",
+        machine="",
+        person="",
         damaged=None,
         **words,
     )

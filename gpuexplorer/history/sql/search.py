@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, Connection, Select, and_, cast, func, or_, select
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.history.documents import MAX_NAME, clean, whose_words
+from gpuexplorer.history.documents import MAX_NAME, clean, whose, whose_words
 from gpuexplorer.history.model import CHOOSE_THEIR_OWN, NO_GROUP, SORTS, Query, Row
 from gpuexplorer.history.searching import DAY_S, Term, offsets_s, terms_of
 from gpuexplorer.history.sql.runs import INTERRUPTED
@@ -155,6 +155,7 @@ def _made(connection: Connection, found: Sequence[Any]) -> list[Row]:
             row.seq,
             {
                 **{name: getattr(row, name) for name in _SHOWN},
+                **whose(row.words),
                 "group": row.group_id,
                 "tags": marked[row.seq],
             },
