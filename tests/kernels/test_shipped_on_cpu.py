@@ -69,7 +69,7 @@ def test_the_check_finds_nothing_wrong(workload: Workload, variant: str) -> None
 
 
 @pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
-@pytest.mark.parametrize("variant", ["naive", "uncoalesced", "tiled"])
+@pytest.mark.parametrize("variant", ["naive", "uncoalesced", "tiled", "register_tile", "packed"])
 def test_a_product_that_no_block_divides(variant: str, precision: str) -> None:
     if precision not in device().precisions:
         pytest.skip(f"this CPU driver has no {precision}")
