@@ -19,7 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from gpuexplorer.analysis.architectures import chosen_architectures
+from gpuexplorer.analysis.architectures import DEFAULT_ARCHITECTURE, chosen_architectures
+from gpuexplorer.analysis.listing import Listings
 from gpuexplorer.analysis.static import Analysis
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.cluster.connection import Cluster
@@ -41,10 +42,10 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.core.tuning import Budget, Tuning
-from gpuexplorer.engine.analyze import analyze_file, analyze_variant
+from gpuexplorer.engine.analyze import analyze_file, analyze_variant, list_file, list_variants
 from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.search.arguments import arguments, choices_by_name, optional
-from gpuexplorer.search.call import kept_in, not_kept, trusted, workload_of
+from gpuexplorer.search.call import kept_in, not_kept, read_workload, trusted, workload_of
 from gpuexplorer.search.compare import Comparing, Standing
 from gpuexplorer.search.contestants import contestants_of, one_number_of_threads, read_words
 from gpuexplorer.search.engines import Engines
@@ -67,6 +68,7 @@ __all__ = [
     "analyze",
     "compare",
     "devices",
+    "listings",
     "operators",
     "run",
     "study",
@@ -458,5 +460,45 @@ def analyze(
     request = request_of(
         subject, variant=variant, size=size, block=block, precision=precision, tunables=defines
     )
-    chosen = workload_of(subject, kernels, trust=False)
+    chosen = read_workload(subject, kernels)
     return analyze_variant(chosen, request, architectures, python=python)
+
+
+@arguments()
+def listings(
+    subject: str | Path,
+    *,
+    arch: str | Sequence[str] = DEFAULT_ARCHITECTURE,
+    variant: str | None = None,
+    size: int | Mapping[str, int] | None = None,
+    block: Sequence[int] | None = None,
+    precision: str | None = None,
+    defines: Mapping[str, int] | None = None,
+    entries: Sequence[str] = (),
+    kernels: str | Path | Sequence[str | Path] = (),
+    python: str | None = None,
+) -> Listings:
+    """Compile kernels for GPUs that need not be here and return their machine instructions.
+
+    Each of ``kernels`` in the document is one kernel on one architecture: its SASS with the source
+    lines that it comes from and the registers alive at each instruction, its PTX, and how many
+    instructions there are of each kind. The arguments are those of ``analyze``, and ``block``, as
+    far as macros follow from it, a workload's.
+
+    Raises what ``analyze`` raises, and CannotRunHere where nvdisasm is not installed.
+    """
+    architectures = chosen_architectures([arch] if isinstance(arch, str) else arch)
+    if isinstance(subject, Path):
+        return list_file(
+            subject,
+            architectures,
+            precision=precision or "fp32",
+            defines=defines,
+            entries=entries,
+            python=python,
+        )
+    request = request_of(
+        subject, variant=variant, size=size, block=block, precision=precision, tunables=defines
+    )
+    chosen = read_workload(subject, kernels)
+    return list_variants(chosen, [request], architectures, python=python)

@@ -18,6 +18,7 @@ from gpuexplorer.api import (
     analyze,
     compare,
     devices,
+    listings,
     operators,
     run,
     study,
@@ -102,6 +103,7 @@ VALID: dict[Callable[..., Any], tuple[tuple[Any, ...], dict[str, Any]]] = {
     operators: (("vector",), {}),
     accesses: (("vector",), {"size": 64}),
     analyze: (("vector",), {"arch": "sm_90"}),
+    listings: (("vector",), {"arch": "sm_90"}),
     study: (("switches", "vector"), {"try_threads": [1], "rounds": 2, "seconds": 0.01}),
 }
 """A call of each function that measures little."""

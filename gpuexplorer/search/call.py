@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 
 def workload_of(name: str, kernels: str | Path | Sequence[str | Path], *, trust: bool) -> Workload:
     """Return a workload by name, or a file of one's own by its path; NotTrusted for a new file."""
-    own = is_own_file(name)
-    roots = trusted([*listed(kernels), *([name] if own else [])], trust=trust)
-    return own_workload(Path(name)) if own else pick(load(roots), name)
+    trusted([*listed(kernels), *([name] if is_own_file(name) else [])], trust=trust)
+    return read_workload(name, kernels)
+
+
+def read_workload(name: str, kernels: str | Path | Sequence[str | Path]) -> Workload:
+    """Return a workload by name, or a file of one's own by its path, of which nothing will run."""
+    if is_own_file(name):
+        return own_workload(Path(name))
+    return pick(load(Path(folder) for folder in listed(kernels)), name)
 
 
 def listed(kernels: str | Path | Sequence[str | Path]) -> list[str | Path]:

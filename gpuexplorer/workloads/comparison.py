@@ -17,6 +17,7 @@ from gpuexplorer.workloads.expected import (
     Expected,
     HostArray,
     moved,
+    number_words,
     ratio,
     root_mean_square,
     unfit,
@@ -110,11 +111,11 @@ class ByElement:
         part = self._chosen(output)
         flat = self._expected.judge(part).where
         index = self._place([int(i) for i in np.unravel_index(flat, part.shape)])
-        found, right = part.reshape(-1)[flat : flat + 1], self._expected.value(flat)
+        found, right = part.reshape(-1)[flat : flat + 1], self._expected.words(flat)
         element = f"{self._array.name}[{', '.join(map(str, index))}]"
-        if is_poison(found)[0]:
-            return f"{element} holds what was there before the launch and should be {right:.7g}"
-        return f"{element} is {float(found[0]):.7g} and should be {right:.7g}"
+        if found.itemsize > 1 and is_poison(found)[0]:  # which a byte may well be
+            return f"{element} holds what was there before the launch and should be {right}"
+        return f"{element} is {number_words(found[0])} and should be {right}"
 
     def _chosen(self, output: HostArray) -> HostArray:
         return output if self._rows is None else output[self._rows]

@@ -280,7 +280,8 @@ class CudaSource:
     def parameters(self, function: Function) -> list[Parameter]:
         """Return a function's parameters, in order."""
         found: list[Parameter] = []
-        for start, end in self._split(function.open_paren + 1, function.close_paren):
+        inside = function.open_paren + 1, function.close_paren
+        for start, end in split_spans(self.code, *inside, pointed=True):
             text = self.code[start:end].partition("=")[0]
             names = re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^\]]*\]", " ", text))
             if not names or names == ["void"]:
@@ -299,13 +300,23 @@ class CudaSource:
         where = self.where(function.open_paren)
         return Signature(function.name, where, tuple(self.parameters(function)))
 
-    def _split(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Split a parameter list at its outermost commas."""
-        parts, depth, begin = [], 0, start
-        for i in range(start, end):
-            c = self.code[i]
-            depth += (c in "([{<") - (c in ")]}>")
-            if c == "," and depth == 0:
-                parts.append((begin, i))
-                begin = i + 1
-        return [*parts, (begin, end)]
+
+def split_spans(
+    text: str, start: int = 0, end: int | None = None, *, pointed: bool = False
+) -> list[tuple[int, int]]:
+    """Return where the parts lie that commas outside of every bracket part in some text.
+
+    With ``pointed`` commas within ``<`` ``>`` part nothing, too; within round brackets ``<`` and
+    ``>`` compare or shift.
+    """
+    end = len(text) if end is None else end
+    parts, round_ones, pointed_ones, begin = [], 0, 0, start
+    for i in range(start, end):
+        c = text[i]
+        round_ones += (c in "([{") - (c in ")]}")
+        if pointed and not round_ones:
+            pointed_ones += (c == "<") - (c == ">")
+        if c == "," and not round_ones and not pointed_ones:
+            parts.append((begin, i))
+            begin = i + 1
+    return [*parts, (begin, end)]

@@ -51,7 +51,7 @@ def unfit(name: str, reason: str) -> InputError:
     )
 
 
-def check_measure(name: str, values: Array, scale: Array | None, expression: str) -> None:
+def check_measure(name: str, values: HostArray, scale: Array | None, expression: str) -> None:
     """Refuse values and a scale with which a check could not fail.
 
     Raises InputError where no value is finite, and where the ``scale`` of an element is negative,
@@ -76,17 +76,20 @@ class Expected:
 
     The error of an element is ``|out - ref| / (|ref| + rms)``, with the root mean square of all
     that fit into the storage type, or over ``scale`` (one number or one an element) where given.
+    Without one a whole number is right or wrong: one that differs is off by 100 % at the least.
     """
 
     def __init__(
         self,
-        values: Array,
+        values: HostArray,
         dtype: np.dtype[Any],
         tolerance: float,
         scale: Array | None = None,
     ) -> None:
+        """``values`` are float64, or whole numbers, which float64 may not hold."""
         self.shape = values.shape
-        self._values = np.ascontiguousarray(values).reshape(-1)
+        self._values: Array = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
+        self._exact = _comparable(values, dtype) if dtype.kind in "iu" and scale is None else None
         self._tolerance = tolerance
         self._largest, self._rounds_to_inf = _limits(dtype)
         with np.errstate(all="ignore"):
@@ -150,9 +153,9 @@ class Expected:
             errors, _ = self._errors(part, index)
         return not float(errors[0]) <= self._tolerance
 
-    def value(self, index: int) -> float:
-        """Return the right value of one element by its flat index."""
-        return float(self._values[index])
+    def words(self, index: int) -> str:
+        """Return the right value of one element by its flat index, as it is shown."""
+        return number_words((self._values if self._exact is None else self._exact)[index])
 
     def _errors(self, output: HostArray, start: int) -> tuple[Array, float]:
         """Return the error of each element, and the sum of the squared differences."""
@@ -168,6 +171,9 @@ class Expected:
             errors /= scale
         else:
             errors /= self._scale[part]
+        if self._exact is not None:
+            wrong = output != self._exact[part]
+            return np.where(wrong, np.maximum(errors, 1.0), 0.0), squares
         if self._unusual is not None:
             at = self._unusual[part]
             if at.any():
@@ -194,9 +200,10 @@ class Expected:
 def moved(value: Any, distance: float) -> Any:
     """Return a stored number moved by a distance, or by some steps of its type if that is more."""
     kind = value.dtype.type
-    if value.dtype.kind == "i":
-        whole = max(1, math.ceil(min(distance, 1e9)))
-        return kind(int(value) - whole if int(value) > 0 else int(value) + whole)
+    if value.dtype.kind in "iu":
+        whole, limits = max(1, math.ceil(min(distance, 1e9))), np.iinfo(value.dtype)
+        away = int(value) - whole if int(value) > 0 else int(value) + whole
+        return kind(min(max(away, int(limits.min)), int(limits.max)))
     if not np.isfinite(value):
         return kind(0.0)
     away = kind(float(value) + max(distance, 4 * abs(float(np.spacing(value)))))
@@ -210,9 +217,28 @@ def ratio(squares: float, reference: float) -> float | None:
     return math.sqrt(squares / reference)
 
 
+def number_words(value: Any) -> str:
+    """Return an element as it is shown: a whole number in full."""
+    return str(int(value)) if value.dtype.kind in "iu" else f"{float(value):.7g}"
+
+
+def _comparable(values: HostArray, dtype: np.dtype[Any]) -> HostArray:
+    """Return right values as an output of whole numbers is compared with them.
+
+    NumPy compares signed with unsigned numbers of 64 bits as float64, which holds 53 bits.
+    """
+    flat = np.ascontiguousarray(values).reshape(-1)
+    mixed = {dtype.kind, flat.dtype.kind} == {"i", "u"} and max(dtype.itemsize, flat.itemsize) == 8
+    if mixed and flat.size:
+        limits = np.iinfo(dtype)
+        if int(flat.min()) >= limits.min and int(flat.max()) <= limits.max:
+            return flat.astype(dtype)
+    return flat
+
+
 def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
     """Return the largest finite value of a type and where rounding to infinity begins."""
-    if dtype.kind == "i":
+    if dtype.kind in "iu":
         return float(np.iinfo(dtype).max), math.inf
     largest = np.finfo(dtype).max
     below = np.nextafter(largest, largest.dtype.type(0))

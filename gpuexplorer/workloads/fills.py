@@ -16,6 +16,14 @@ HostArray = npt.NDArray[Any]
 
 LARGE = 256.0
 """Magnitude of the ``large`` fill: exact in half, and its square is above half's largest value."""
+WHOLE: dict[str, np.dtype[Any]] = {
+    "int": np.dtype(np.int32),
+    "int8": np.dtype(np.int8),
+    "uint8": np.dtype(np.uint8),
+    "int64": np.dtype(np.int64),
+    "uint64": np.dtype(np.uint64),
+}
+"""Types of whole numbers, as manifests name them."""
 INTEGERS = 4
 """The ``integers`` fill lies between minus and plus this number, so that sums stay exact."""
 _CHUNK = 1 << 20
@@ -27,7 +35,7 @@ def poison_byte(type_: ElementType) -> int:
     Every bit set is a NaN in each floating-point format, and one that arithmetic hardly ever gives.
     As a whole number that would be -1, which many a kernel writes; this one is -1768515946.
     """
-    return 0x96 if type_ == "int" else 0xFF
+    return 0x96 if type_ in WHOLE else 0xFF
 
 
 def is_poison(values: HostArray) -> npt.NDArray[np.bool_]:
@@ -46,8 +54,8 @@ def element_dtype(type_: ElementType, precision: str) -> np.dtype[Any]:
         {
             "real": chosen.dtype,
             "accum": chosen.accum_dtype,
-            "int": np.int32,
             "float": np.float32,
+            **WHOLE,
         }[type_]
     )
 
@@ -64,9 +72,9 @@ def make_inputs(plan: Plan, seed: int | None = None) -> dict[str, HostArray]:
 
     ``normal`` is N(0, 1), ``uniform`` [0, 1), ``integers`` whole numbers from -4 to 4, ``zeros``
     what it says, ``large`` ±256 with random sign; all times the array's own ``scale``. Whole-number
-    arrays get ``integers`` for the first two, and numbers from 0 to below ``below`` where they have
-    one. Each array's stream depends on the run's seed and the array's name alone, so that every
-    framework computes on the same.
+    arrays get ``integers`` for the first two, those without a sign from 0 to 8, and numbers from 0
+    to below ``below`` where they have one. Each array's stream depends on the run's seed and the
+    array's name alone, so that every framework computes on the same.
 
     No scaling is needed for halves, whose largest value is 65504: sums of N products reach about
     5 √N for ``normal``, N / 4 for ``uniform`` and 40 √N for ``integers``, which is at most 5200
@@ -82,7 +90,8 @@ def _fill(array: ArrayPlan, precision: str, seed: int) -> HostArray:
     if array.fill == "zeros":
         return np.zeros(array.shape, dtype)
     fill = array.fill
-    if dtype.kind == "i" and fill in ("normal", "uniform"):
+    narrow = dtype.itemsize == 1 or dtype.kind == "u"
+    if dtype.kind in "iu" and (fill in ("normal", "uniform") or (narrow and fill == "large")):
         fill = "integers"
     stream = np.random.SeedSequence([seed, zlib.crc32(array.name.encode())])
     generator = np.random.Generator(np.random.SFC64(stream))
@@ -106,6 +115,7 @@ def _draw(
     if fill == "uniform":
         return generator.random(count, np.float64 if wide else np.float32)
     if fill == "integers":
-        return generator.integers(-INTEGERS, INTEGERS, count, np.int8, endpoint=True)
+        least = 0 if dtype.kind == "u" else -INTEGERS
+        return generator.integers(least, least + 2 * INTEGERS, count, np.int8, endpoint=True)
     signs = generator.integers(0, 1, count, np.int8, endpoint=True)
     return np.where(signs == 1, np.float32(LARGE), np.float32(-LARGE))

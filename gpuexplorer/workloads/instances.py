@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.workloads.cuda_source import CudaSource, Function
+from gpuexplorer.workloads.cuda_source import CudaSource, Function, split_spans
 
 _HEAD = re.compile(r"\btemplate\s*<")
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\(?:\n|.))*", re.MULTILINE)
@@ -45,19 +45,8 @@ def plain_name(entry: str) -> str:
 
 
 def split_list(text: str, *, pointed: bool = False) -> list[str]:
-    """Split at the commas outside of every bracket, with ``pointed`` outside of ``<`` ``>`` too.
-
-    Within round brackets ``<`` and ``>`` compare or shift.
-    """
-    parts, round_ones, pointed_ones, begin = [], 0, 0, 0
-    for i, c in enumerate(text):
-        round_ones += (c in "([{") - (c in ")]}")
-        if pointed and not round_ones:
-            pointed_ones += (c == "<") - (c == ">")
-        if c == "," and not round_ones and not pointed_ones:
-            parts.append(text[begin:i].strip())
-            begin = i + 1
-    return [*parts, text[begin:].strip()]
+    """Split at the commas outside of every bracket, with ``pointed`` outside of ``<`` ``>`` too."""
+    return [text[start:end].strip() for start, end in split_spans(text, pointed=pointed)]
 
 
 def template_parameters(source: CudaSource, function: Function) -> list[TemplateParameter]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads import formulas
 from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter
+from gpuexplorer.workloads.fills import WHOLE
 from gpuexplorer.workloads.instances import (
     TemplateParameter,
     needs_arguments,
@@ -43,6 +44,16 @@ NOTHING = "none"
 PRECISION_OF = {"float": "fp32", "double": "fp64", "half": "fp16", "__half": "fp16"}
 TOLERANCES = {"fp32": 1e-4, "fp64": 1e-12, "fp16": 2e-2}
 """Allowed distance from float64, where sums may be as long as an array."""
+WHOLE_OF = {
+    **dict.fromkeys(("int", "unsigned", "unsigned int", "uint", "int32_t", "uint32_t"), "int"),
+    **dict.fromkeys(("char", "signed char", "int8_t"), "int8"),
+    **dict.fromkeys(("unsigned char", "uchar", "uint8_t"), "uint8"),
+    **dict.fromkeys(("long long", "long long int", "int64_t"), "int64"),
+    **dict.fromkeys(
+        ("unsigned long long", "unsigned long long int", "uint64_t", "size_t"), "uint64"
+    ),
+}
+"""Types of whole numbers by what manifests call them; of 32 bits there is one alone."""
 LARGEST = 2**31 - 1
 USUAL_SIZES = {1: 1 << 20, 2: 512, 3: 64}
 """Of a kernel whose host code says no size, by the axes of its largest array."""
@@ -237,9 +248,9 @@ class KernelFile:
         """Return a parameter's type as manifests name it; None for one they do not have."""
         if parameter.type == self._real:
             return "real"
-        if parameter.type in ("float", "int"):
+        if parameter.type == "float":
             return parameter.type
-        return "int" if parameter.type in ("unsigned", "unsigned int") else None
+        return WHOLE_OF.get(parameter.type.removeprefix("std "))
 
     def _said_by_host(self, name: str) -> float | None:
         """Return the value that the host code hands over for a parameter."""
@@ -260,7 +271,7 @@ class KernelFile:
         value = self._answers.scalars.get(parameter.name)
         if value is None:
             value = self._said_by_host(parameter.name)
-        whole = self._type(parameter) == "int"
+        whole = self._type(parameter) in WHOLE
         value = (1 if whole else 2.0) if value is None else value
         return int(value) if whole else float(value)
 
@@ -317,7 +328,7 @@ class KernelFile:
         if self._type(parameter) is None:
             raise InputError(
                 f"{where}: arrays of '{parameter.type}' cannot be filled here",
-                remedy=f"use float, double, half or int for '{name}'",
+                remedy=f"use float, double, half or whole numbers of 8, 32 or 64 bits for '{name}'",
             )
         if self.shapes[name] is None:
             raise InputError(
@@ -421,7 +432,7 @@ class KernelFile:
             shape = ", ".join(s if s.isdigit() else _text(s) for s in self._sides(parameter.name))
             fields = [f"shape = [{shape}]", f"role = {_text(self.uses[parameter.name] or 'in')}"]
             fields += [] if kind == "real" else [f"type = {_text(kind or '')}"]
-            fields += ['fill = "integers"'] if kind == "int" else []
+            fields += ['fill = "integers"'] if kind in WHOLE else []
             lines.append(f"{parameter.name} = {{ {', '.join(fields)} }}")
         lines += ["", "[scalars]"] if self._numbers else []
         for parameter in self._numbers:
@@ -432,7 +443,9 @@ class KernelFile:
             pairs = ", ".join(f"{n} = {_text(e)}" for n, e in references.items())
             lines.append(f"outputs = {{ {pairs} }}")
             products = [formulas.product_factors(e) for e in references.values()]
-            if all(products) and all(len(self._sides(n)) == 2 for n in references):
+            whole = {p.name for p in self._arrays if self._type(p) in WHOLE}
+            matrices = all(len(self._sides(n)) == 2 and n not in whole for n in references)
+            if all(products) and matrices:
                 lines.append('check = "freivalds"')
         elif self.python is not None and not self._answers.unchecked:
             lines.append(f"python = {_text(self.python)}")
@@ -463,7 +476,8 @@ class KernelFile:
         ]
 
     def _bytes(self, parameter: Parameter) -> str:
-        size = "itemsize" if self._type(parameter) == "real" else "4"
+        kind = self._type(parameter)
+        size = "itemsize" if kind == "real" else str(WHOLE[kind].itemsize) if kind in WHOLE else "4"
         return _product([*self._sides(parameter.name), size])
 
     def _sides(self, name: str) -> tuple[str, ...]:

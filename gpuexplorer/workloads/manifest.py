@@ -19,7 +19,7 @@ Role = Literal["in", "out", "inout", "scratch"]
 Fill = Literal["normal", "uniform", "integers", "zeros"]
 Check = Literal["full", "rows", "freivalds"]
 Neighbours = Literal["x", "y", "none"]
-ElementType = Literal["real", "accum", "int", "float"]
+ElementType = Literal["real", "accum", "int", "float", "int8", "uint8", "int64", "uint64"]
 InputFill = Literal["normal", "uniform", "integers", "zeros", "large"]
 FILLS: tuple[Fill, ...] = ("normal", "uniform", "integers", "zeros")
 """Input distributions to choose from, in the order they are offered."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
+import numpy as np
 
 from gpuexplorer.core.config import OWN_FILL, Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo
@@ -15,6 +16,7 @@ from gpuexplorer.core.knobs import TRANSFERS, block_words
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads import formulas
+from gpuexplorer.workloads.fills import WHOLE, element_dtype
 from gpuexplorer.workloads.frameworks import family_of
 from gpuexplorer.workloads.manifest import (
     ArraySpec,
@@ -37,10 +39,7 @@ Names = dict[str, int | float]
 
 def itemsize_B(type_: ElementType, precision: str) -> int:
     """Return the bytes of one element of ``type_`` in a precision."""
-    chosen = PRECISIONS[precision]
-    return {"real": chosen.itemsize_B, "accum": chosen.accum_itemsize_B, "int": 4, "float": 4}[
-        type_
-    ]
+    return element_dtype(type_, precision).itemsize
 
 
 def base_names(size: Mapping[str, int], precision: str) -> Names:
@@ -178,8 +177,12 @@ def _array(
     if variant.model is not None and type_ in ("real", "accum") and precision != "fp64":
         type_ = "float"  # the masters, which the framework converts
     below = None if spec.below is None else formulas.whole(spec.below, base)
-    if below is not None and not 1 <= below < 2**31:
-        raise formulas.FormulaError(f"'arrays.{name}.below' is {below}, and must be 1 or more")
+    most = np.iinfo(WHOLE[type_]).max if type_ in WHOLE else 0
+    if below is not None and not 1 <= below <= min(most + 1, 2**31 - 1):
+        raise formulas.FormulaError(
+            f"'arrays.{name}.below' is {below}, and must be 1 or more, and such that {type_} holds "
+            "what is below it"
+        )
     return ArrayPlan(
         name=name,
         shape=_shape(name, spec.shape, base),
@@ -332,12 +335,14 @@ def _argument(
 
 def _scalar(name: str, type_: ElementType, value: float) -> Argument:
     """Return a scalar argument; InputError for an int that would be cut or wrap around."""
-    if type_ == "int" and not (value == int(value) and -(2**31) <= value < 2**31):
-        raise InputError(
-            f"argument '{name}' is {value:g}, not a whole number of 32 bits"
-            if name
-            else f"a computed argument is {value:g}, not a whole number of 32 bits"
-        )
+    if type_ in WHOLE:
+        limits = np.iinfo(WHOLE[type_])
+        if not (value == int(value) and limits.min <= value <= limits.max):
+            raise InputError(
+                f"argument '{name}' is {value:g}, not a whole number of {limits.bits} bits"
+                if name
+                else f"a computed argument is {value:g}, not a whole number of {limits.bits} bits"
+            )
     return Argument(kind="scalar", name=name, type=type_, value=value)
 
 

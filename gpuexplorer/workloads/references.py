@@ -232,13 +232,15 @@ class Reference:
 
     def _trusted_comparison(self, name: str) -> OutputComparison:
         array = self._plan.array(name)
-        return ByElement(array, self._expected(array, self._trusted[name].astype(np.float64)))
+        return ByElement(array, self._expected(array, self._trusted[name]))
 
-    def _expected(self, array: ArrayPlan, values: Array, scale: Array | None = None) -> Expected:
+    def _expected(
+        self, array: ArrayPlan, values: HostArray, scale: Array | None = None
+    ) -> Expected:
         check_measure(array.name, values, scale, self._spec.scale or "")
         return self._measure(array, values, scale)
 
-    def _measure(self, array: ArrayPlan, values: Array, scale: Array | None = None) -> Expected:
+    def _measure(self, array: ArrayPlan, values: HostArray, scale: Array | None = None) -> Expected:
         dtype = dtype_of(array, self._plan.config.precision)
         return Expected(values, dtype, self._tolerance, scale)
 

@@ -14,6 +14,7 @@ import msgspec
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import KERNEL_PRECISIONS, PRECISIONS
 from gpuexplorer.workloads import formulas
+from gpuexplorer.workloads.fills import WHOLE
 from gpuexplorer.workloads.frameworks import OWN_FAMILIES, check_model, family_of, is_own
 from gpuexplorer.workloads.library import Kind, check_call
 from gpuexplorer.workloads.manifest import (
@@ -243,10 +244,10 @@ def _check_fill(key: str, array: ArraySpec, base: frozenset[str]) -> None:
     _formula(f"{key}.scale", array.scale, base)
     if array.below is not None:
         _formula(f"{key}.below", array.below, base)
-        if array.type != "int" or array.fill != "integers":
+        if array.type not in WHOLE or array.fill != "integers":
             raise InputError(
                 f"'{key}.below' is for whole numbers",
-                remedy="say type = 'int' and fill = 'integers', or leave 'below' out",
+                remedy="say type = 'int' or the like and fill = 'integers', or leave 'below' out",
             )
 
 

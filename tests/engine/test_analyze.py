@@ -363,3 +363,7 @@ def test_the_public_function_takes_files_and_workloads(tmp_path: Path) -> None:
     assert [k.arch for k in found.kernels] == ["sm_80", "sm_89"]
     with pytest.raises(InputError, match="no architecture 'K80'"):
         gpuexplorer.analyze("matmul", arch="K80")
+    (listed,) = gpuexplorer.listings(path).kernels
+    assert listed.arch == "sm_90" and listed.sass and listed.mix["control"] > 0
+    (naive,) = gpuexplorer.listings("matmul", arch="a100", variant="naive").kernels
+    assert (naive.subject, naive.arch) == ("matmul naive", "sm_80") and naive.ptx

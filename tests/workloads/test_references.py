@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads import references
 from gpuexplorer.workloads.comparison import ByElement, sample_rows
+from gpuexplorer.workloads.expected import Expected
 from gpuexplorer.workloads.fills import dtype_of, make_inputs, poison_byte
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.plan import Plan
@@ -182,6 +183,32 @@ def test_a_whole_number_that_was_never_written_is_found() -> None:
     assert reference.explain({"B": right}).startswith(
         "B[42] holds what was there before the launch"
     )
+
+
+@pytest.mark.parametrize("type_", ["int", "int8", "uint8", "int64", "uint64"])
+def test_a_whole_number_is_right_or_wrong(type_: str) -> None:
+    source, result = 'A = { shape = ["N"], role = "in" }', 'B = { shape = ["N"], role = "out" }'
+    workload = made(
+        (source, source.replace(" }", f', type = "{type_}", fill = "integers" }}')),
+        (result, result.replace(" }", f', type = "{type_}" }}')),
+    )
+    workload_plan = plan_of(workload)
+    inputs = make_inputs(workload_plan)
+    dtype = dtype_of(workload_plan.array("B"), "fp32")
+    assert inputs["A"].dtype == dtype and len(np.unique(inputs["A"])) == 9
+    largest = np.iinfo(dtype).max
+    right = {"B": np.full(100, largest - 3, dtype)}
+    expected = Expected(right["B"], dtype, 1e-4)
+    assert expected.judge(right["B"]).worst == 0 and expected.finds(right["B"])
+    wrong = right["B"].copy()
+    wrong[7] += 1
+    judged = expected.judge(wrong)
+    assert judged.worst >= 1 and judged.where == 7
+    assert expected.words(7) == str(largest - 3)
+    if type_ == "uint64":  # which NumPy would hold against whole numbers with signs as float64
+        signed = Expected(np.full(9, 2**62 + 1), dtype, 1e-4)
+        assert signed.judge(np.full(9, 2**62 + 1, dtype)).worst == 0
+        assert signed.judge(np.full(9, 2**62, dtype)).worst >= 1
 
 
 @given(

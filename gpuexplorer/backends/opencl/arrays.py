@@ -13,7 +13,7 @@ from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.backends.opencl.surroundings import Fenced, Patterned
 from gpuexplorer.core.errors import WorkFailed, WrongResult
 from gpuexplorer.core.units import quantity
-from gpuexplorer.workloads.fills import dtype_of, poison_byte
+from gpuexplorer.workloads.fills import WHOLE, dtype_of, poison_byte
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
 
 _ZERO = np.uint8(0)
@@ -85,7 +85,7 @@ class DeviceArrays:
     def clear_indices(self) -> None:
         """Zero whole-number scratch arrays, so that poison in them is not taken for an index."""
         for name, array in self.plans.items():
-            if array.role == "scratch" and array.type == "int":
+            if array.role == "scratch" and array.type in WHOLE:
                 self._fill(self.buffers[name], _ZERO, array.nbytes)
 
     def reset(self, names: tuple[str, ...]) -> None:
