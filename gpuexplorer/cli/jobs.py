@@ -8,6 +8,7 @@ import time
 import msgspec
 
 from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.keeping import not_kept
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.cli.sheets import plain_table
@@ -111,9 +112,13 @@ def _collect(options: argparse.Namespace) -> int:
     from gpuexplorer.cli import main
 
     one = detached.find_detached(options.job)
+    state = detached.state_of(one)  # before it is read: what is stored meanwhile is not collected
+    troubles = len(not_kept)
     code = main([*one.arguments, *(["--resume"] if one.total else []), "--collect", one.id])
-    state = detached.state_of(one)
     if not state.running and state.finished:
+        if code not in (0, ExplorerError.exit_code) or len(not_kept) > troubles:
+            say(f"gpuexplorer: job {one.id} is kept, as it was not collected whole")
+            return code
         detached.forget(one)
         say(f"gpuexplorer: job {one.id} was collected whole and is deleted")
     return code

@@ -58,8 +58,13 @@ def history_of(
             store.close()
 
 
+not_kept: list[str] = []
+"""Why the history did not take something that this process measured, in the order of the causes."""
+
+
 def warn_not_kept(error: ExplorerError) -> None:
     """Say that what is measured is not in the history; measuring goes on."""
+    not_kept.append(str(error))
     say(f"gpuexplorer: warning: the runs are not kept in the history: {error}")
 
 

@@ -36,22 +36,22 @@ def watch(options: argparse.Namespace) -> int:
             f"--watch follows files of your own, and '{workload.name}' comes with GPU Explorer",
             remedy="copy its folder, and name the copy with --kernels",
         )
+    seen = stamps(source_paths(workload))
     versions, request = Versions(allow_long=options.yes), request_of(options)
     try:
         with open_session(options) as session:
             devices = session.devices()
             while True:
-                seen = stamps(source_paths(workload))
                 version = versions.take(session, workload, devices, request)
                 _show(version, options)
-                workload = _next(workload, seen, options)
+                workload, seen = _next(workload, seen, options)
     except KeyboardInterrupt:
         words = ("measured {number} version", "measured {number} versions")
         tell(plural(sum(v.run is not None for v in versions.all), *words))
     return 0
 
 
-def _next(workload: Workload, seen: Stamps, options: argparse.Namespace) -> Workload:
+def _next(workload: Workload, seen: Stamps, options: argparse.Namespace) -> tuple[Workload, Stamps]:
     """Wait for another version of a workload; what cannot be read is told, and waited for."""
     paths = source_paths(workload)
     while True:
@@ -69,7 +69,7 @@ def _next(workload: Workload, seen: Stamps, options: argparse.Namespace) -> Work
             report(error, verbose=options.verbose)
             continue
         if new.sha256 != workload.sha256:
-            return new
+            return new, seen
 
 
 def _show(version: Version, options: argparse.Namespace) -> None:

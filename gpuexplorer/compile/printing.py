@@ -46,9 +46,11 @@ __kernel void {TAKE}(__global ulong *out) {{
 """
 _CALL = re.compile(r"\b(?:std\s*::\s*)?printf\s*\(")
 _LITERAL = re.compile(r'\s*"((?:[^"\\\n]|\\.)*)"')
-_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)")
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.ASCII)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_CONVERSION = re.compile(r"%([-+ #0]*)(\d*)((?:\.\d+)?)(hh|h|ll|l|z|j|t|L)?([diouxXeEfFgGaAcp%])")
+_CONVERSION = re.compile(
+    r"%([-+ #0]*)(\d{0,3})((?:\.\d{1,3})?)(hh|h|ll|l|z|j|t|L)?([diouxXeEfFgGaAcp%])"
+)
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def _unescaped(match: re.Match[str]) -> str:
     code = match[1]
     if code[0] == "x" and len(code) > 1:
         return chr(int(code[1:], 16))
-    if code.isdigit():
+    if code[0] in "01234567":
         return chr(int(code, 8))
     return _ESCAPED.get(code, code)
 

@@ -22,6 +22,7 @@ class Jobs(QObject):
         super().__init__(session)
         self._session = session
         self.current: EngineJob | None = None
+        self._closed = False
         self._live_before = False
         self._lent_back = False
         """Whether the job is paused, and live measuring has the engine meanwhile."""
@@ -42,6 +43,8 @@ class Jobs(QObject):
         else would disturb it.
         """
         session = self._session
+        if self._closed:
+            return False
         if self.current is not None:
             session.notice.emit(notices.engine_busy(self.current.doing))
             return False
@@ -123,9 +126,11 @@ class Jobs(QObject):
         self._live_before = False
 
     def close(self) -> None:
-        """End the job and wait for it."""
+        """End the job and wait for it; none begins after it."""
+        self._closed = True
         self.give_way()
         if self.current is not None:
+            self.current.worked.disconnect(self._take_back)
             self.current.cancel()
             self.current.wait()
 

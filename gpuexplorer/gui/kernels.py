@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.units import listed
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
@@ -85,12 +86,25 @@ class Kernels(QObject):
         except ExplorerError as error:
             self._refuse(error)
             return
+        hidden = self._hidden(own, folder)
         if folder not in self.folders:
             self._settings.kernel_folders = [*self._settings.kernel_folders, folder]
         self._take(workloads)
         if own:
             self._session.experiment.set_workload(own[0])
-        self.notice.emit(Notice("info", f"Loaded {', '.join(own)} from {folder}."))
+        loaded = f"Loaded {', '.join(own)} from {folder}."
+        if not hidden:
+            self.notice.emit(Notice("info", loaded))
+            return
+        same = f"It has the name of {listed(hidden)}, which is hidden until one of them is renamed."
+        self.notice.emit(Notice("warning", f"{loaded} {same}"))
+
+    def _hidden(self, names: Sequence[str], root: Path) -> list[str]:
+        """Return the user's own workloads from elsewhere that some of these names replace."""
+        shown = self._session.experiment.workloads
+        found = {own_root(shown[name]): shown[name] for name in names if name in shown}
+        places = {root.absolute(), *(path.absolute() for path in root.glob("*"))}
+        return [w.source.origin for place, w in found.items() if place and place not in places]
 
     @property
     def loaded(self) -> list[Workload]:
@@ -133,7 +147,9 @@ class Kernels(QObject):
             kernel = not workload.is_own_model and own_root(workload) is not None
             self._paths = source_paths(workload) if kernel else []
             if last is None or last.source.origin != workload.source.origin:
-                self._seen = self._moved = stamps(self._paths)
+                self._moved = stamps(self._paths)
+                # what was saved while another one was chosen is read now
+                self._seen = self._moved if last is None else stamps(())
         if not self._paths:
             return
         before, self._moved = self._moved, stamps(self._paths)

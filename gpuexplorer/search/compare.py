@@ -105,6 +105,8 @@ class Comparing:
         self.id = uuid.uuid4().hex
         self.time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.stopped_by: ComparisonEnd = "user"
+        self.failed: int | None = None
+        """Whose turn could not be measured."""
         self._hurried = False
         self._turn_s = turn_s
         self._turns = Interleaving(
@@ -152,6 +154,7 @@ class Comparing:
             try:
                 self._turns.round(session, resting)
             except ExplorerError as error:
+                self.failed = self._turns.current
                 error.what = f"{self.contestants[self._turns.current].label}: {error.what}"
                 raise
             now = clock()

@@ -85,18 +85,15 @@ class Versions:
         before = self.last_good
         try:
             config = complete(request, workload, devices)
-            if before is None or before.run is None:
+            both = None if before is None else self._in_turns(
+                session, before, request, devices, workload, config
+            )  # fmt: skip
+            if before is None or both is None:
                 how = RunOptions(seconds=FIRST_S, max_noise=MAX_NOISE, allow_long=self._allow_long)
                 run = session.measure(config, workload, how).result()
                 found = Version(number, workload, time_utc, run)
             else:
-                run, comparison = self._in_turns(
-                    session,
-                    before,
-                    complete(request, before.workload, devices),
-                    workload,
-                    config,
-                )
+                run, comparison = both
                 found = Version(
                     number, workload, time_utc, run, before=before.number, comparison=comparison
                 )
@@ -109,11 +106,17 @@ class Versions:
         self,
         session: Measures,
         before: Version,
-        old: RunConfig,
+        request: RunRequest,
+        devices: DeviceList,
         workload: Workload,
         config: RunConfig,
-    ) -> tuple[RunResult, Comparison | None]:
+    ) -> tuple[RunResult, Comparison | None] | None:
+        """Measure both; None where the one before does not run with the present knobs."""
         assert before.run is not None  # as the last one that ran has
+        try:
+            old = complete(request, before.workload, devices)
+        except ExplorerError:
+            return None
         contestants = (
             ContestantConfig(f"version {before.number}", old, before.workload),
             ContestantConfig(f"version {len(self.all) + 1}", config, workload),
@@ -125,5 +128,10 @@ class Versions:
             turn_s=TURN_S,
             allow_long=self._allow_long,
         )
-        comparing.measure(session, seconds=IN_TURNS_S)
+        try:
+            comparing.measure(session, seconds=IN_TURNS_S)
+        except ExplorerError:
+            if comparing.failed == 0:
+                return None
+            raise
         return comparing.result().contestants[1].run, comparing.standings()[1].comparison

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -509,8 +510,31 @@ class KernelFile:
             f"entry = {_text(entry)}",
             f"block = [{', '.join(map(str, block))}]",
             f"grid = [{grid}]",
+            *self._shared(kernel, block),
             f"args = [{arguments}]",
         ]
+
+    def _shared(self, kernel: KernelText, block: tuple[int, ...]) -> list[str]:
+        """Return the line with the shared memory whose size the launch says.
+
+        It follows the block where it is so many whole bytes a thread.
+        """
+        body = self._source.code[slice(*kernel.function.body)]
+        if not re.search(r"\bextern\s+__shared__\b", body):
+            return []
+        launches = self._host.launches.get(kernel.function.name, ())
+        found = next((n for one in launches if (n := self._host.bytes(one.shared))), None)
+        if found is None:
+            raise InputError(
+                f"{self._source.where(kernel.function.open_paren)}: how many bytes of extern "
+                f"__shared__ memory '{kernel.function.name}' needs cannot be told",
+                remedy="launch it in the file with a number, such as <<<n / 256, 256, 1024>>>",
+            )
+        threads = math.prod(block)
+        sides = [f"block_{axis}" for axis in AXES[: len(block)]]
+        each, rest = divmod(found, threads)
+        formula = str(found) if rest else " * ".join([str(each), *sides])
+        return [f"shared_bytes = {_text(formula)}"]
 
     def _host_variant(self, name: str) -> list[str]:
         """Return a function of the host as a variant, which one thread runs."""

@@ -68,6 +68,8 @@ class Launch:
     arguments: tuple[str, ...]
     template: tuple[str, ...] = ()
     """The template's arguments as far as they are written there."""
+    shared: str = "0"
+    """The bytes of shared memory that it asks for, as they are written there."""
 
 
 class HostText:
@@ -85,6 +87,18 @@ class HostText:
     def number(self, text: str) -> float | None:
         """Return what a constant expression comes to; None where a name has no value."""
         return _number(text, {**self.macros, **self._values}, 0)
+
+    def bytes(self, text: str) -> int | None:
+        """Return how many bytes a launch asks for; None where that is not known."""
+        sizes = {"double": 8, "half": 2, "__half": 2, "char": 1, "float4": 16, "float2": 8}
+        usual = {"float": 4, "int": 4, "unsigned": 4, "unsigned int": 4}
+        plain = re.sub(
+            r"\bsizeof\s*\(\s*([\w\s]+?)\s*\)",
+            lambda m: str({**usual, **sizes}.get(" ".join(m[1].split()), m[0])),
+            text,
+        )
+        found = self.number(plain)
+        return int(found) if found is not None and 0 <= found == int(found) else None
 
     def pointed_type(self, name: str) -> str | None:
         """Return what a pointer of the host code points to; None where it is not declared."""
@@ -107,7 +121,8 @@ class HostText:
             block = self._block(how[1]) if len(how) > 1 else None
             arguments = tuple(split_list(self._code[opening + 1 : closing]))
             template = tuple(split_list(match[2], pointed=True)) if (match[2] or "").strip() else ()
-            found.setdefault(match[1], []).append(Launch(block, arguments, template))
+            shared = how[2] if len(how) > 2 else "0"
+            found.setdefault(match[1], []).append(Launch(block, arguments, template, shared))
         return found
 
     def _block(self, text: str) -> tuple[int, ...] | None:
@@ -197,8 +212,14 @@ class _Reader:
             names = _names(text)
             if name in known or text.count("(") != text.count(")") or not names <= known:
                 continue
-            if names and _expression(text) is not None:
-                found.setdefault(name, text)
+            for macro in names - set(whole):  # a manifest knows the parameters alone
+                number = self._host.number(macro)
+                if number is None or number != int(number):
+                    break
+                text = re.sub(rf"\b{macro}\b", str(int(number)), text)
+            else:
+                if names and _expression(text) is not None:
+                    found.setdefault(name, text)
         return found
 
     def _scales(self, size: str) -> bool:
@@ -267,12 +288,14 @@ class _Reader:
         terms = self._terms(index, 0)
         if terms is None:
             return None
-        if terms <= {()}:
+        if all(name.isdigit() for term in terms for name in term):
             return ("1",) if index.strip() == "0" else None
-        factors = {t: tuple(n for n in t if n in self._sizes) for t in terms}
+        factors = {t: tuple(n for n in t if n in self._sizes or self._widens(n, t)) for t in terms}
         strides = sorted({f for t, f in factors.items() if len(t) > len(f)}, key=len, reverse=True)
         if not strides:
             return None
+        if strides[-1] and all(name.isdigit() for name in strides[-1]):
+            strides.append(())  # each index has so many neighbours
         sides = []
         for longer, shorter in itertools.pairwise(strides):
             rest = Counter(longer)
@@ -287,6 +310,20 @@ class _Reader:
             rest_of = [s for s in self._sizes if s not in sides]
             first = next(iter((*rest_of, *self._sizes)), None)
         return (first, *sides) if first is not None else None
+
+    def _widens(self, factor: str, term: Term) -> bool:
+        """Return whether a number is how far apart a bounded variable's elements are."""
+        return factor.isdigit() and any(name in self._bounds for name in term)
+
+    def _factor(self, node: ast.expr) -> Term:
+        """Return a whole number above one that something is multiplied by; nothing for others."""
+        if not isinstance(node, ast.Constant | ast.Name):
+            return ()
+        if isinstance(node, ast.Name) and node.id not in self._host.macros:
+            return ()
+        number = self._host.number(ast.unparse(node))
+        whole = number is not None and number > 1 and number == int(number)
+        return (str(int(number)),) if number is not None and whole else ()
 
     def _bound_of(self, terms: Sequence[Term]) -> str | None:
         """Return what bounds the variables of some terms."""
@@ -319,7 +356,8 @@ class _Reader:
         if isinstance(node.op, ast.Add | ast.Sub):
             return left | right
         if isinstance(node.op, ast.Mult) and len(left) * len(right) <= MOST_TERMS:
-            return {tuple(sorted(a + b)) for a in left for b in right}
+            by = self._factor(node.left) + self._factor(node.right)
+            return {tuple(sorted(a + b + by)) for a in left for b in right}
         return {(ast.unparse(node),)} if isinstance(node.op, ast.Div | ast.Mod) else None
 
     # ---- threads
@@ -397,7 +435,8 @@ def _is_alone(text: str, axis: str) -> bool:
 
 def _expression(text: str) -> ast.expr | None:
     """Read a C expression that Python reads in the same way; None for any other."""
-    plain = re.sub(r"\b(\d+)[uUlL]+\b", r"\1", _CAST.sub("", text))
+    plain = re.sub(r"\b(0[xX][\da-fA-F]+|\d+)[uUlL]+\b", r"\1", _CAST.sub("", text))
+    plain = re.sub(r"(?<=\d)'(?=\d)", "", plain)
     try:
         return ast.parse(" ".join(plain.split()), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -409,7 +448,8 @@ def _names(text: str) -> set[str]:
 
 
 def _number(text: str, values: Mapping[str, str], depth: int) -> float | None:
-    tree = _expression(re.sub(r"(?<=[\d.])[fF]\b", "", text))
+    plain = re.sub(r"(?<![\w.])(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)[fF]\b", r"\1", text)
+    tree = _expression(plain)
     return None if tree is None or depth > _DEEPEST else _value(tree, values, depth)
 
 
@@ -417,7 +457,13 @@ def _value(node: ast.expr, values: Mapping[str, str], depth: int) -> float | Non
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, int | float) else None
     if isinstance(node, ast.Name):
-        return _number(values[node.id], values, depth + 1) if node.id in values else None
+        if node.id not in values:
+            return None
+        others = {name: text for name, text in values.items() if name != node.id}
+        known = _number(values[node.id], others, depth + 1)
+        if isinstance(values, dict):  # each name is worked out once
+            values[node.id] = "?" if known is None else repr(known)
+        return known
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = _value(node.operand, values, depth)
         return None if inner is None else -inner

@@ -396,7 +396,11 @@ def test_headers_of_the_toolkit_may_be_quoted(line: str) -> None:
 
 def test_a_format_that_is_not_known_beforehand_is_refused() -> None:
     kernel = "__global__ void k(int *A) { %s }\n// printf(1)\n"
-    for call in ('printf("%s", "a");', "const char *f; printf(f, A[0]);"):
+    for call in (
+        'printf("%300000000d", A[0]);',
+        'printf("%s", "a");',
+        "const char *f; printf(f, A[0]);",
+    ):
         with pytest.raises(WorkFailed, match=r"k.cu:1: this printf\(\) cannot run"):
             rewritten(kernel % call)
     rewritten(kernel % "")

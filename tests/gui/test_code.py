@@ -199,6 +199,27 @@ def test_a_file_that_another_program_saves_takes_no_edits_away(
     assert drafts.find_draft(path) is None
     until(qtbot, lambda: measured(window))
 
+    window.kernels.stop()  # what nobody watches is looked at when it is saved
+    pane = window.panels.kernel.code
+    replace_line(view, LINE, "float sum = 0;")
+    until(qtbot, lambda: drafts.find_draft(path) is not None)
+    path.write_bytes(b"\xef\xbb\xbf" + TEXTBOOK.replace("\n", "\r\n").encode())
+    pane.save()
+    assert "saving them replaces what it wrote" in window.banner.text
+    assert path.read_bytes().count(b"\r\n") == TEXTBOOK.count("\n")
+    pane.save()
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf#include")
+    assert path.read_bytes() == b"\xef\xbb\xbf" + view.text.replace("\n", "\r\n").encode()
+    path.rename(path.with_name("moved.cu"))
+    replace_line(view, "float sum = 0;", "float sum = 5;")
+    until(qtbot, lambda: (kept := drafts.find_draft(path)) is not None and "= 5;" in kept.text)
+    path.with_name("moved.cu").rename(path)
+    window.panels.kernel.refresh()
+    view.selectAll()
+    view.cut()
+    window.panels.kernel.refresh()
+    assert view.text == "" and pane.save_button.isEnabled()
+
 
 def test_a_shipped_source_is_read_alone(qtbot: QtBot, open_window: OpenWindow) -> None:
     window = open_window()
@@ -250,6 +271,14 @@ def test_keys_indent_and_toggle_remarks(view: CodeView) -> None:
     QTest.keyClick(view, Qt.Key.Key_Return)
     QTest.keyClicks(view, "c;")
     assert "{\n    c;\n    a;" in view.toPlainText()
+
+
+def test_a_text_with_blanks_that_do_not_break_stays_as_it_is(view: CodeView) -> None:
+    text = "// 5\u00a0ms\nint a;\n"
+    view.show_text(text)
+    view.moveCursor(QTextCursor.MoveOperation.End)
+    view.show_text(text)
+    assert view.text == text and view.textCursor().atEnd()
 
 
 def test_brackets_find_each_other_outside_of_remarks(view: CodeView) -> None:

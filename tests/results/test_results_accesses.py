@@ -41,6 +41,8 @@ def test_a_product_that_reads_along_rows_needs_no_advice(laboratory: Laboratory)
     profile = counted(laboratory, "matmul", "naive", size={"N": 64}, block=(32, 8))
     assert access_advice(profile) == ()
     assert place_words(profile).startswith("warp 0 of 8 in block 0,0,0 of a grid of 2")
+    shared = counted(laboratory, "matmul", "naive", size={"N": 64}, block=(16, 16))
+    assert access_advice(shared) == ()  # of A, half a warp reads one element
 
 
 def test_scattered_lines_and_idle_lanes_are_named_with_what_to_change(

@@ -62,6 +62,11 @@ def test_each_version_stands_beside_the_last_one_that_ran(
     assert back.comparison.verdict == "faster" and back.comparison.ci95_high < 1
     assert [v.number for v in versions.all] == [1, 2, 3, 4, 5]
     assert versions.last_good is back
+    wrong_at_31 = take(WITH_CPU.replace("n + col] = sum", "n + col] = n - 31 ? sum : 1"))
+    assert wrong_at_31.error is None
+    request = RunRequest(workload="mine", device="cpu", size={"n": 31})
+    mended = take(WITH_CPU)
+    assert mended.error is None and mended.run is not None and mended.before is None
 
 
 def test_a_files_change_is_seen_and_its_manifests(tmp_path: Path) -> None:

@@ -47,6 +47,15 @@ int main() {
 }
 """
 FORMS = """\
+#define WIDTH 64
+__global__ void gray(const float *rgb, float *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = (rgb[3 * i] + rgb[3 * i + 1] + rgb[3 * i + 2]) / 3;
+}
+__global__ void rows_of_64(const float *in, float *out, int rows) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < WIDTH && y < rows) out[y * WIDTH + x] = in[y * WIDTH + x];
+}
 __global__ void transpose(const float *in, float *out, int width, int height) {
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= width || y >= height) return;

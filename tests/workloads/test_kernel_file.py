@@ -48,6 +48,9 @@ def read(text: str, name: str) -> KernelText:
          {"x": "nx", "y": "ny", "z": "nz"}),
         ("flat", ("rows", "cols"), (), ("in", "out"), (("rows * cols",),) * 2,
          {"x": "rows * cols"}),
+        ("gray", ("n",), (), ("in", "out"), (("n", "3"), ("n",)), {"x": "n"}),
+        ("rows_of_64", ("rows",), (), ("in", "out"), (("rows", "64"),) * 2,
+         {"x": "64", "y": "rows"}),
     ],
 )  # fmt: skip
 def test_a_kernels_text_tells_sizes_shapes_and_what_is_written(
@@ -63,6 +66,31 @@ def test_a_kernels_text_tells_sizes_shapes_and_what_is_written(
     assert tuple(found.uses.values()) == uses
     assert tuple(found.shapes.values()) == shapes
     assert found.reach == reach
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0x7F", 127),
+     ("0x10000u", 65536), ("1'000'000", 1_000_000), ("0.5e3f", 500), ("1 << 20", 1048576),
+     ("2 * sizeof(float)", None), ("N", None)],
+)  # fmt: skip
+def test_numbers_of_host_code_are_read_as_c_reads_them(text: str, number: int | None) -> None:
+    host = HostText(CudaSource("#define N (N + N + N)\n"))
+    assert host.number(text) == number
+
+
+def test_shared_memory_of_a_launch_follows_the_block_or_has_to_be_known(tmp_path: Path) -> None:
+    body = "extern __shared__ float s[]; int i = blockIdx.x * blockDim.x + threadIdx.x"
+    kernel = (
+        f"__global__ void k(const float *a, float *b, int n) {{ {body}; if (i < n) b[i] = a[i]; }}"
+    )
+    for asked_for, shared in (("128 * sizeof(float)", "4 * block_x"), ("1000", "1000")):
+        launch = f"int main() {{ k<<<8, 128, {asked_for}>>>(a, b, 1024); }}"
+        found = made(f"{kernel}\n{launch}\n", tmp_path, Answers(unchecked=True))
+        (step,) = found["variants"]["k"]["launch"]  # type: ignore[index]
+        assert step["shared_bytes"] == shared
+    with pytest.raises(InputError, match=r"mine.cu:1: how many bytes of extern __shared__ memory"):
+        made(kernel, tmp_path, Answers(unchecked=True))
 
 
 def made(text: str, tmp_path: Path, answers: Answers, name: str = "mine.cu") -> dict[str, object]:

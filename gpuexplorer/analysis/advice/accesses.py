@@ -33,6 +33,7 @@ def access_advice(profile: AccessProfile) -> tuple[str, ...]:
         (row.sectors / all_sectors, _scattered(profile, number, row))
         for number, row in enumerate(rows)
         if row.sectors >= LEAST_FACTOR * row.least_sectors
+        and row.fetched_B > row.asked_B  # lanes that share an element fetch it once
         and row.sectors > max(row.requests, LEAST_SHARE * all_sectors)
     ]
     found += [
@@ -45,11 +46,15 @@ def access_advice(profile: AccessProfile) -> tuple[str, ...]:
 
 
 def stride_B(profile: AccessProfile, number: int) -> int | None:
-    """Return how far apart neighbouring lanes are in most of a row's first request, in bytes."""
+    """Return how far apart neighbouring lanes are in most of a row's first request, in bytes.
+
+    Lanes at the same place do not count.
+    """
     for request in profile.requests:
         if request.row == number:
             at = request.offsets_B
-            steps = [b - a for a, b in pairwise(at) if a is not None and b is not None]
+            there = [place for place in at if place is not None]
+            steps = [b - a for a, b in pairwise(there) if a != b]
             return max(set(steps), key=steps.count) if steps else None
     return None
 
@@ -62,8 +67,13 @@ def _scattered(profile: AccessProfile, number: int, row: AccessRow) -> str:
     fetched = (
         f"Line {line} fetches {shown} sectors of {SECTOR_B} B for {used_B:.4g} B a request ({text})"
     )
-    if stride is None or abs(stride) <= row.width_B:
+    if stride is None:
         return f"{fetched}: let neighbouring threads take neighbouring elements."
+    if abs(stride) <= row.width_B:
+        return (
+            f"{fetched}: neighbouring lanes take neighbouring elements, but few of them, or from "
+            "the middle of a sector: let more of them follow each other along x."
+        )
     apart = count(abs(stride))
     x, y, _ = profile.block
     if x == 1 and y > 1:

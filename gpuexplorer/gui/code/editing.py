@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,14 +91,21 @@ class Editing(QObject):
             return
         (path, text), self._typed = self._typed, None
         draft = self._drafts.get(path)
-        saved = draft.saved if draft is not None else self._text_of(path)
-        if saved is None:
-            return
+        saved = draft.saved if draft is not None else self._shown(path)
         if text == saved:
             self._forget(path)
         else:
             self._keep(Draft(path=str(path), text=text, saved=saved))
         self._show(path, text)
+
+    def _shown(self, path: Path) -> str:
+        """Return the text of a file that is measured, which is what the user began with."""
+        for workload in self._session.experiment.workloads.values():
+            text = workload.source.files.get(path.name)
+            folder = Path(workload.source.origin).absolute().parent
+            if text is not None and folder / path.name == path:
+                return text
+        return self._text_of(path) or ""
 
     def _text_of(self, path: Path) -> str | None:
         """Return what a file holds; None where it cannot be read, which is told."""
@@ -140,9 +148,14 @@ class Editing(QObject):
         draft = self._drafts.get(path)
         if draft is None:
             return True
+        held = _held(path)
+        if held is not None and held not in (draft.saved, draft.text):
+            self._drafts[path] = msgspec.structs.replace(draft, saved=held)
+            self._ask(path)  # and the next save is meant
+            return False
         try:
             with atomic_file(path) as stream:
-                stream.write(draft.text.encode())
+                stream.write(_as_before(path, draft.text))
         except ExplorerError as error:
             self._tell(error)
             return False
@@ -200,13 +213,33 @@ class Editing(QObject):
         self.notice.emit(
             Notice(
                 "warning",
-                f"{path.name} was saved by another program. Your edits here are kept.",
+                f"{path.name} was saved by another program. Your edits here are kept; saving them "
+                "replaces what it wrote.",
                 (("Take the file", lambda: self.revert(path)),),
             )
         )
 
     def _tell(self, error: ExplorerError) -> None:
         self.notice.emit(Notice("bad", f"{capital(str(error))}."))
+
+
+def _held(path: Path) -> str | None:
+    """Return what a file holds; None where it cannot be read."""
+    try:
+        return read_source(path)
+    except InputError:
+        return None
+
+
+def _as_before(path: Path, text: str) -> bytes:
+    """Return a text as bytes, with the line ends and the byte order mark that its file has."""
+    try:
+        before = path.read_bytes()
+    except OSError:
+        return text.encode()
+    if b"\r\n" in before:
+        text = text.replace("\n", "\r\n")
+    return (codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b"") + text.encode()
 
 
 def _with_text(workload: Workload, path: Path, text: str) -> Workload:

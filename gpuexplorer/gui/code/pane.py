@@ -75,7 +75,8 @@ class CodePane(QWidget):
         other = (title, path) != (self._title_words, self._path)
         self._title_words, self._path = title, path
         self.view.set_editable(path is not None)
-        self.view.show_text(self._editing.typed(path) or text)
+        typed = self._editing.typed(path)
+        self.view.show_text(text if typed is None else typed)
         self.view.mark_line(line)
         if other:
             self.view.scroll_to(line or 0)
@@ -117,7 +118,7 @@ class CodePane(QWidget):
         if self._path is not None:
             dialog = InfoDialog(self, "differences", f"From version {version.number} on")
             dialog.text.setLineWrapMode(QTextBrowser.LineWrapMode.NoWrap)
-            words = differences(self._path, version, self.view.toPlainText())
+            words = differences(self._path, version, self.view.text)
             dialog.text.setFontFamily(self.view.font().family())
             dialog.text.setPlainText(words)
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -126,7 +127,7 @@ class CodePane(QWidget):
 
     def _type(self) -> None:
         if self._path is not None:
-            self._editing.type(self._path, self.view.toPlainText())
+            self._editing.type(self._path, self.view.text)
 
     def _tell_state(self) -> None:
         edited = self._editing.is_edited(self._path)

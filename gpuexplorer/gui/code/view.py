@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
 from gpuexplorer.gui.code.colours import CudaColours
 from gpuexplorer.gui.code.messages import LineMessage
+from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.workloads.cuda_source import CudaSource
 
@@ -85,9 +86,14 @@ class CodeView(QPlainTextEdit):
         if not on:  # the arrow keys choose lines
             self.setTextInteractionFlags(READING)
 
+    @property
+    def text(self) -> str:
+        """The text as it was given; Qt's plain text has no non-breaking spaces."""
+        return self.document().toRawText().replace("\u2029", "\n")
+
     def show_text(self, text: str) -> None:
         """Show a text in place of the one before; what is the same keeps cursor and undo."""
-        if text == self.toPlainText():
+        if text == self.text:
             return
         self._showing = True
         self.setPlainText(text)
@@ -224,7 +230,7 @@ class CodeView(QPlainTextEdit):
     def tell(self, line: int, event: QHelpEvent) -> None:
         """Show what is said of a line, counted from 1, beside the pointer."""
         words = "\n".join(m.words for m in self._messages if m.line == line)
-        QToolTip.showText(event.globalPos(), words, self)
+        QToolTip.showText(event.globalPos(), plain_tip(words), self)
 
     # ---- editing
 

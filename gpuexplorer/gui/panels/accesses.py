@@ -143,6 +143,7 @@ class AccessesView(QWidget):
         self.notes = QLabel()
         self.notes.setObjectName("accessNotes")
         self.notes.setWordWrap(True)
+        self.notes.setTextFormat(Qt.TextFormat.PlainText)  # it quotes the source
         self.notes.setProperty("role", "muted")
         self.notes.setContentsMargins(12, 4, 12, 6)
         upper, above = _column()
