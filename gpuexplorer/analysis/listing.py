@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 import msgspec
 
@@ -227,3 +228,25 @@ def line_differences(
         if a != b:
             found.append(LineDifference(place, dict(a - b), dict(b - a)))
     return found
+
+
+MOST_MATCHED = 4000
+"""Instructions of two kernels together whose orders are held against each other."""
+
+
+def unmatched_rows(
+    first: Sequence[Instruction], second: Sequence[Instruction]
+) -> tuple[list[int], list[int]]:
+    """Return the rows of each that the other has not in the same order, by their opcodes.
+
+    That is how kernels of different sources are held together, whose lines are not the same. None
+    where they are too long for it.
+    """
+    if len(first) + len(second) > MOST_MATCHED:
+        return [], []
+    sides = [one.opcode for one in first], [one.opcode for one in second]
+    ours, theirs = set(range(len(first))), set(range(len(second)))
+    for a, b, size in SequenceMatcher(None, *sides, autojunk=False).get_matching_blocks():
+        ours.difference_update(range(a, a + size))
+        theirs.difference_update(range(b, b + size))
+    return sorted(ours), sorted(theirs)

@@ -329,6 +329,11 @@ def test_another_architecture_stands_beside_with_what_differs(
     lines = panel.source.toPlainText().splitlines()
     click_line(panel.source, next(n for n, line in enumerate(lines) if "sum +=" in line))
     assert ours.marked and other.text.marked
+    box.setCurrentIndex(box.findData("variant tiled"))
+    until(qtbot, lambda: other.kernel is not None and other.kernel.subject == "matmul tiled")
+    assert other.kernel.arch == "sm_80" and other.title.text().endswith("sm_80 · tiled")
+    assert any("BAR" in other.text.rows[n].text for n in other.text.tinted)
+    assert 0 < len(ours.tinted) < len(ours.rows)
     box.setCurrentIndex(0)
     until(qtbot, lambda: not other.isVisible())
     assert not ours.tinted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from PySide6.QtCore import QByteArray, QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -24,7 +25,7 @@ from gpuexplorer.gui.code.messages import line_messages
 from gpuexplorer.gui.panels.kernel_figures import FigureList
 from gpuexplorer.gui.panels.kernel_listings import Listings
 from gpuexplorer.gui.panels.kernel_pages import MessagePage, entry_line
-from gpuexplorer.gui.panels.kernel_worker import Answer, KernelWorker, Question
+from gpuexplorer.gui.panels.kernel_worker import Answer, Beside, KernelWorker, Question
 from gpuexplorer.gui.plots.base import muted_label, title_label
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
@@ -60,6 +61,7 @@ class KernelPanel(QWidget):
         """What the latest question is about."""
         self._built = False
         self._chosen: str | None = None
+        self._architectures: list[str] = []
         self._refusal: ExplorerError | None = None
         """Why the present source could not be analysed."""
         self.answer = Answer([])
@@ -194,7 +196,37 @@ class KernelPanel(QWidget):
             self.architecture_box.setCurrentIndex(names.index(self.architecture))
         chosen = self.architecture_box.currentText()  # which a narrow window cuts
         self.architecture_box.setToolTip(f"{chosen}\n{ARCHITECTURE_TIP}")
-        self.listings.offer(names, self.architecture)
+        self._architectures = names
+        self._offer_beside()
+
+    # ---- what stands beside
+
+    def _others(self) -> dict[str, Beside]:
+        """Return what may stand beside by its key: architectures, variants, versions that ran."""
+        experiment = self._session.experiment
+        workload, request = experiment.workload, experiment.knobs.request()
+        here = self.architecture
+        found = {
+            name: Beside(workload, request, name) for name in self._architectures if name != here
+        }
+        for name, variant in workload.manifest.variants.items():
+            if variant.launch and name != experiment.knobs.variant:
+                other = msgspec.structs.replace(request, variant=name, block=None, tunables={})
+                found[f"variant {name}"] = Beside(workload, other, here, name)
+        for version in self.editing.bench.of(workload):
+            if version.run is not None and version.workload.sha256 != workload.sha256:
+                title = f"version {version.number}"
+                found[title] = Beside(version.workload, request, here, title)
+        return found
+
+    def _offer_beside(self) -> None:
+        keys = self._others()
+        known = {key: ARCHITECTURES[key].title for key in keys if key in ARCHITECTURES}
+        self.listings.offer({key: known.get(key, key) for key in keys})
+
+    def _beside(self) -> Beside | None:
+        chosen = self.listings.beside
+        return None if chosen is None else self._others().get(chosen)
 
     def _own_architecture(self) -> str | None:
         device = self._session.experiment.device
@@ -254,6 +286,7 @@ class KernelPanel(QWidget):
             return
         experiment = self._session.experiment
         knobs, workload = experiment.knobs, experiment.workload
+        self._offer_beside()
         asked = (
             workload.sha256, knobs.variant, knobs.size, knobs.precision, knobs.block,
             knobs.tunables, self.architecture, self._session.options.python, self._listed,
@@ -280,7 +313,7 @@ class KernelPanel(QWidget):
                 arch=self.architecture,
                 python=self._session.options.python,
                 listed=self._listed,
-                beside=self.listings.beside if self._listed else None,
+                beside=self._beside() if self._listed else None,
             )
         )
 
@@ -394,9 +427,14 @@ class KernelPanel(QWidget):
             return
         self._pages.setCurrentIndex(0)
         if self._listed and isinstance(self.answer.listings, list) and self.answer.listings:
-            beside = self.answer.beside[at] if self.answer.beside else None
+            others, chosen = self.answer.beside, self._beside()
+            missing = others if isinstance(others, ExplorerError) else None
+            beside = None
+            if isinstance(others, list) and others:
+                beside = others[min(at, len(others) - 1)]
             files = self._session.experiment.workload.source.files
-            self.listings.show_kernels(self.answer.listings[at], beside, files)
+            title = "" if chosen is None else chosen.title
+            self.listings.show_kernels(self.answer.listings[at], beside, files, title, missing)
         self._arrange()
         gpus = gpu_words(kernel.arch)
         on = f"{kernel.arch} ({gpus})" if gpus else kernel.arch

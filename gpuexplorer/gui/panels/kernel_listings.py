@@ -1,17 +1,18 @@
-"""The instructions beside the source, of one architecture or of two, linked by their lines."""
+"""The instructions beside the source, of one kernel or of two, linked by their lines."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
-from gpuexplorer.analysis.architectures import ARCHITECTURES
-from gpuexplorer.analysis.listing import KernelListing, remarks
+from gpuexplorer.analysis.listing import KernelListing, remarks, unmatched_rows
+from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.code.instructions import PTX, SASS
 from gpuexplorer.gui.code.view import CodeView
+from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.kernel_listing import ListingColumn, differing_rows
 from gpuexplorer.gui.plots.base import muted_label, title_label
 from gpuexplorer.gui.widgets.list_box import ListBox
@@ -30,16 +31,19 @@ class Listings(QWidget):
         super().__init__()
         self.setVisible(False)
         self._source = source
-        self._file = ""
+        self._file = self._title = ""
+        self._offered: dict[str, str] = {}
         self._chosen: int | None = None
         """The source's line, counted from 0, whose instructions are marked."""
         self.form_box = ListBox("codeFormBox", "SASS is what runs; PTX is what it is made of")
         self.form_box.setAccessibleName("Form of the code")
         self.form_box.addItems([SASS, PTX])
         self.beside_box = ListBox(
-            "besideBox", "Another GPU, whose instructions are shown beside; what differs is tinted"
+            "besideBox",
+            "Another GPU, variant or version, whose instructions are shown beside; what differs is "
+            "tinted",
         )
-        self.beside_box.setAccessibleName("Architecture beside")
+        self.beside_box.setAccessibleName("What stands beside")
         self.beside_box.addItem("nothing", None)
         self.remark = muted_label()
         self.remark.setObjectName("listingRemark")
@@ -74,31 +78,42 @@ class Listings(QWidget):
 
     @property
     def beside(self) -> str | None:
-        """The architecture that is to be shown beside; None for none."""
+        """The key of what is to be shown beside; None for nothing."""
         chosen = self.beside_box.currentData()
         return None if chosen is None else str(chosen)
 
-    def offer(self, names: Sequence[str], present: str) -> None:
-        """Offer architectures to be shown beside the present one."""
-        chosen = self.beside
+    def offer(self, others: Mapping[str, str]) -> None:
+        """Offer what may stand beside: titles by their keys."""
+        if others == self._offered:
+            return
+        self._offered, chosen = dict(others), self.beside
         with QSignalBlocker(self.beside_box):
             self.beside_box.clear()
             self.beside_box.addItem("nothing", None)
-            for name in names:
-                if name != present:
-                    title = ARCHITECTURES[name].title if name in ARCHITECTURES else name
-                    self.beside_box.addItem(title, name)
+            for key, title in others.items():
+                self.beside_box.addItem(title, key)
             self.beside_box.setCurrentIndex(max(0, self.beside_box.findData(chosen)))
 
     def show_kernels(
-        self, kernel: KernelListing, beside: KernelListing | None, sources: Collection[str]
+        self,
+        kernel: KernelListing,
+        beside: KernelListing | None,
+        sources: Collection[str],
+        title: str = "",
+        missing: ExplorerError | None = None,
     ) -> None:
-        """Show one kernel, or two beside each other."""
+        """Show one kernel, or two beside each other.
+
+        ``title`` tells the second of two with other sources, whose lines cannot be held together;
+        ``missing`` says why there is no second.
+        """
+        self._title = title
         self.column.kernel, self.other.kernel = kernel, beside
         if self._file != kernel.source:
             self._file, self._chosen = kernel.source, None
         self._sources = frozenset(sources)
-        self.remark.setText(" ".join(remarks(kernel)[1:]))
+        why = [] if missing is None else [f"{capital(str(missing))}."]
+        self.remark.setText(" ".join([*why, *remarks(kernel)[1:]]))
         self.remark.setToolTip("\n".join(remarks(kernel)))
         self._show()
 
@@ -110,9 +125,16 @@ class Listings(QWidget):
             if column.kernel is not None:
                 column.show_kernel(column.kernel, form)
                 column.text.tint(())
+        if self._title and beside is not None:
+            self.other.title.setText(f"{beside.title} · {self._title}")
         if kernel is not None and beside is not None and form == SASS:
-            self.column.text.tint(differing_rows(kernel, beside, self._sources))
-            self.other.text.tint(differing_rows(beside, kernel, self._sources))
+            if self._title:
+                ours, theirs = unmatched_rows(kernel.sass, beside.sass)
+            else:
+                ours = differing_rows(kernel, beside, self._sources)
+                theirs = differing_rows(beside, kernel, self._sources)
+            self.column.text.tint(ours)
+            self.other.text.tint(theirs)
         if self._chosen is not None:
             self._choose_line(self._chosen)
 

@@ -26,6 +26,17 @@ KEPT = 512
 
 
 @dataclass(frozen=True)
+class Beside:
+    """What stands beside: another architecture, variant or version of the source."""
+
+    workload: Workload
+    request: RunRequest
+    arch: str
+    title: str = ""
+    """What tells it from what it stands beside; empty for an architecture, which tells itself."""
+
+
+@dataclass(frozen=True)
 class Question:
     """What is to be analysed: a variant as the knobs say, on one architecture."""
 
@@ -36,8 +47,8 @@ class Question:
     python: str | None
     listed: bool = False
     """Whether the instructions are wanted, too."""
-    beside: str | None = None
-    """The architecture whose instructions are wanted as well."""
+    beside: Beside | None = None
+    """What else the instructions are wanted of."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +58,8 @@ class Answer:
     kernels: list[KernelAnalysis]
     listings: list[KernelListing] | ExplorerError = field(default_factory=list)
     """Their instructions, or why there are none; empty where they were not asked for."""
-    beside: list[KernelListing] = field(default_factory=list)
-    """Those on the other architecture."""
+    beside: list[KernelListing] | ExplorerError = field(default_factory=list)
+    """Those of what stands beside, or why there are none."""
 
 
 class KernelWorker(Task):
@@ -133,13 +144,16 @@ class KernelWorker(Task):
             return Answer(kernels)
         try:
             listings = self._listings(question, asked, on)
-            beside: list[KernelListing] = []
-            if question.beside is not None:
-                other = VariantOn(question.workload, question.request, question.beside)
-                beside = self._listings(question, asked, other)
-            return Answer(kernels, listings, beside)
         except ExplorerError as error:
             return Answer(kernels, error)
+        its = question.beside
+        if its is None:
+            return Answer(kernels, listings)
+        try:
+            other = VariantOn(its.workload, its.request, its.arch)
+            return Answer(kernels, listings, self._listings(question, asked, other))
+        except ExplorerError as error:
+            return Answer(kernels, listings, error)
 
     def _listings(self, question: Question, asked: int, on: VariantOn) -> list[KernelListing]:
         self._know(question, asked, on.listing_requests())
