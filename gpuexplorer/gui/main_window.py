@@ -146,6 +146,7 @@ class MainWindow(KeyWindow):
         self.resize(open_size(self, *USUAL_SIZE))
         self.restoreGeometry(self.settings.bytes_of("geometry"))
         self.panels.restore(self.settings)
+        self.panel_rooms.fit_height()
         self.show_knobs()
 
     # ---- showing

@@ -100,6 +100,10 @@ def threads_menu(parent: QMenu, commands: Commands) -> QMenu:
     return menu
 
 
+DEVICE_LEAST_WIDTH = 80
+"""So narrow the list of devices may be that it stays in a bar of 640: 1280 at 200 %."""
+
+
 class MainBar(QToolBar):
     """The toolbar: live, stop, pin, export, and the device at the right."""
 
@@ -129,7 +133,7 @@ class MainBar(QToolBar):
             ListBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
         self.device_box.setMinimumContentsLength(30)
-        self.device_box.setMinimumWidth(for_text(150))
+        self.device_box.setMinimumWidth(for_text(DEVICE_LEAST_WIDTH))
         self.device_box.addItem("looking for devices…", "auto")
         self.addWidget(self.device_box)
         theme().changed.connect(self._repaint_theme)

@@ -91,6 +91,16 @@ class PanelRooms(QObject):
             self._history.trigger()
         self._panels.history.focus_search()
 
+    def fit_height(self) -> None:
+        """Show the history and the strip where the height has room for them.
+
+        Before the window is shown as well: with them it would open larger than it was given.
+        """
+        chosen = self._settings.history_shown
+        self._history.setChecked(self._high if chosen is None else chosen)
+        high = self._window.height() >= LOWEST_WINDOW
+        self._show_strip(high and not self._strip_hidden)
+
     def _fit_width(self) -> None:
         """Show the columns that the width has room for, the first in any case."""
         left = self._panels.width() - VIEWS_WIDTH
@@ -106,8 +116,5 @@ class PanelRooms(QObject):
             if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
                 self._fit_width()
         elif event.type() == QEvent.Type.Resize:
-            chosen = self._settings.history_shown
-            self._history.setChecked(self._high if chosen is None else chosen)
-            high = self._window.height() >= LOWEST_WINDOW
-            self._show_strip(high and not self._strip_hidden)
+            self.fit_height()
         return super().eventFilter(watched, event)

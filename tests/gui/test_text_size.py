@@ -119,6 +119,25 @@ def test_it_opens_within_a_screen_and_cuts_nothing(
     assert window.rect().contains(window.status.geometry())
 
 
+def test_a_window_of_half_a_small_screen_opens_no_larger_and_shows_the_device(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings()
+    settings.welcome, settings.live_at_start = False, False
+    settings.sync()
+    room = QSize(640, 400)  # 1280 × 800 at 200 %
+    monkeypatch.setattr("gpuexplorer.gui.main_window.open_size", lambda *_: room)
+    window = open_window()
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    assert window.size() == room, window.minimumSizeHint()
+    assert window.device_box.isVisible()
+    assert (
+        window.device_box.window()
+        .rect()
+        .contains(window.device_box.mapTo(window, window.device_box.rect().bottomRight()))
+    )
+
+
 def test_the_column_asked_for_takes_the_others_place(qtbot: QtBot, window: MainWindow) -> None:
     until(qtbot, lambda: window.session.experiment.devices is not None)
     window.session.set_live(False)

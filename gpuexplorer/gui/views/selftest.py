@@ -132,7 +132,7 @@ class SelfTestWatch:
             sum_up(s.name, s.title, s.planned, [c for c in self._checks if c.section == s.name])
             for s in self._sections
         ]
-        progress = Progress(done, total, f"{section}: {name}", left_s, "checks")
+        progress = Progress(done, total, f"{section} · {name}", left_s, "{done} of {total} checks")
         self._tell((progress, Tested(sections, tuple(self._checks))))
 
 
