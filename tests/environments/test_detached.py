@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,31 +19,14 @@ from gpuexplorer.search.detached import main as job_of
 from gpuexplorer.search.tune import TuningOptions
 from gpuexplorer.search.tune_space import Ranges
 from gpuexplorer.workloads.loader import load
+from tests.support.detached_jobs import SWEEP, begun, collect_continue_and_collect, until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="nothing is detached on Windows")
-PATIENCE_S = 120.0
 
 
 @pytest.fixture(autouse=True)
 def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(tmp_path / "history.db"))
-
-
-def until(condition: Callable[[], bool]) -> None:
-    limit = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < limit
-        time.sleep(0.05)
-
-
-def begun(*words: str) -> Detached:
-    """Begin a job and wait until it has stored something."""
-    assert main([*words, "--detach"]) == 0
-    (one,) = detached.list_detached()
-    assert one.where == "here"
-    answers = one.folder / "answers"
-    until(lambda: answers.is_dir() and any(path.name.isdigit() for path in answers.iterdir()))
-    return one
 
 
 def power_cut(one: Detached) -> None:
@@ -58,35 +39,18 @@ def power_cut(one: Detached) -> None:
 def test_a_job_that_ended_with_its_machine_says_so_and_goes_on_from_what_it_stored(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    one = begun(
-        "sweep", "vector_add", "--variant", "numpy", "--size", "1024:16384:*2", "--device",
-        "numpy:cpu", "--seconds", "2", "--samples", "1000000",
-    )  # fmt: skip
+    one = begun(*SWEEP)
+    assert one.where == "here"
     power_cut(one)
     state = detached.state_of(one)
     assert (state.rebooted, state.running, state.stopped) == (True, False, False)
-    assert 1 <= state.done < 5
     capsys.readouterr()
     assert main(["jobs"]) == 0
     shown = capsys.readouterr()
     assert "ended with its machine" in " ".join(shown.out.split())
     assert "this machine was started anew while" in shown.err
     assert f"with: gpuexplorer jobs continue {one.id}" in shown.err
-    assert main(["jobs", "collect", one.id]) == 0
-    with Store.open_to_read() as store:
-        before = {run.id for run in store.find(Query())}
-    assert len(before) == state.done
-
-    assert main(["jobs", "continue", one.id]) == 0
-    assert not detached.state_of(one).rebooted
-    assert main(["jobs", "follow", one.id[:5]]) == 0
-    assert f"job {one.id} is done" in capsys.readouterr().err
-    assert main(["jobs", "collect", one.id]) == 0
-    with Store.open_to_read() as store:
-        after = {run.id for run in store.find(Query())}
-    assert len(after) == 5, "each configuration once"
-    assert before <= after
-    assert not detached.list_detached()
+    collect_continue_and_collect(one, capsys)
 
 
 def test_a_tuning_goes_on_without_the_program_and_from_where_it_was_after_a_restart(

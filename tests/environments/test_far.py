@@ -35,16 +35,21 @@ from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.environments import detached, far
 from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.progress import Cancelled, SetUpProgress
-from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 from tests.support.bad_link import BadLink
+from tests.support.detached_jobs import (
+    PATIENCE_S,
+    SWEEP,
+    begun,
+    collect_continue_and_collect,
+    until,
+)
 from tests.support.sshd import Sshd
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sshd is tested on POSIX")
 VECTORS = load()["vector_add"]
-PATIENCE_S = 60.0
 
 
 class Box:
@@ -104,13 +109,6 @@ def nothing_is_left(box: Box) -> Iterator[None]:
     far.add("gpu", box.made)
     yield
     until(lambda: not box.processes(), lambda: [one.info["cmdline"] for one in box.processes()])
-
-
-def until(condition: Callable[[], bool], words: Callable[[], object] = lambda: "") -> None:
-    limit = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < limit, words()
-        time.sleep(0.05)
 
 
 class Running:
@@ -426,33 +424,13 @@ def test_samples_are_kept_when_the_link_is_lost(box: Box) -> None:
 def test_a_detached_sweep_goes_on_is_interrupted_continues_and_is_collected(
     box: Box, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = [
-        "sweep", "vector_add", "--variant", "numpy", "--size", "1024:16384:*2", "--device",
-        "numpy:cpu", "--seconds", "2", "--samples", "1000000", "--engine", "gpu",
-    ]  # fmt: skip
-    assert main([*words, "--detach"]) == 0
-    (one,) = detached.list_detached()
+    one = begun(*SWEEP, "--engine", "gpu")
     assert one.where == "127.0.0.1"
-    until(lambda: detached.state_of(one).done >= 1)
-
     detached.end(one)
     state = detached.state_of(one)
     assert state.stopped
     assert not state.running
-    assert main(["jobs", "collect", one.id]) == 0
-    with Store.open_to_read() as store:
-        before = {run.id for run in store.find(Query())}
-    assert len(before) == state.done
-
-    assert main(["jobs", "continue", one.id]) == 0
-    assert main(["jobs", "follow", one.id[:5]]) == 0
-    assert f"job {one.id} is done" in capsys.readouterr().err
-    assert main(["jobs", "collect", one.id]) == 0
-    with Store.open_to_read() as store:
-        after = {run.id for run in store.find(Query())}
-    assert len(after) == 5, "each configuration once"
-    assert before <= after
-    assert not detached.list_detached()
+    collect_continue_and_collect(one, capsys)
     assert not one.folder.exists()
     assert not list((box.sshd.home / ".local/share/gpuexplorer/jobs").glob("*"))
     assert main(["jobs"]) == 0
