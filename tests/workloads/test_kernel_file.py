@@ -167,8 +167,8 @@ def test_a_kernel_without_a_size_has_the_shape_that_is_answered(tmp_path: Path) 
         (TEXTBOOK, Answers(unchecked=True, sizes={"N": 0}), "the size N = 0 is out of range"),
         ("__global__ void f(float* a) { a[threadIdx.x]++; }", Answers(unchecked=True),
          "mine.cu:1: how large 'a' is cannot be told"),
-        ("__global__ void f(char* a, int n) { if (threadIdx.x < n) a[threadIdx.x] = 1; }",
-         Answers(unchecked=True), "mine.cu:1: arrays of 'char' cannot be filled here"),
+        ("__global__ void f(wchar_t* a, int n) { if (threadIdx.x < n) a[threadIdx.x] = 1; }",
+         Answers(unchecked=True), "mine.cu:1: arrays of 'wchar_t' cannot be filled here"),
         ("struct S { int a; };\n__global__ void f(float* a, int n, S s)\n"
          "{ int i = threadIdx.x; if (i < n) a[i] = s.a; }", Answers(unchecked=True),
          "mine.cu:2: a 'S' by value cannot be handed over"),
