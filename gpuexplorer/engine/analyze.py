@@ -40,13 +40,14 @@ class KernelFile:
 
 
 def read_kernel_file(path: Path) -> KernelFile:
-    """Read a CUDA source and what it includes; InputError when one cannot be read."""
+    """Read a CUDA source and what it includes of its folder; InputError for one that is no text."""
     files = {path.name: read_source(path)}
     waiting = [path.name]
     while waiting:
         for name in _INCLUDE.findall(files[waiting.pop()]):
             beside = path.parent / name
-            if name not in files and beside.is_file():
+            inside = beside.resolve().is_relative_to(path.parent.resolve())
+            if name not in files and inside and beside.is_file():
                 files[name] = read_source(beside)
                 waiting.append(name)
     return KernelFile(path.name, files)

@@ -115,6 +115,11 @@ def test_files_beside_it_are_included(tmp_path: Path) -> None:
         tmp_path, '#include "a.cuh"\n__global__ void k(float *A) { A[0] = same(A[1]); }\n'
     )
     assert set(read_kernel_file(path).files) == {"k.cu", "a.cuh", "b.cuh"}
+    outside = tmp_path / "inner" / "k.cu"
+    outside.parent.mkdir()
+    secret = written(tmp_path, "secret", "secret.h")
+    outside.write_text(f'#include "{secret}"\n#include "../secret.h"\n', encoding="utf-8")
+    assert set(read_kernel_file(outside).files) == {"k.cu"}
     assert [k.name for k in analyze_file(path, ["sm_75"]).kernels] == ["k"]
 
 
