@@ -55,16 +55,23 @@ sum += A[row * N + k] * B[k * N + col]; } C[row * N + col] = sum; } }
 
 
 def configurations() -> list[Any]:
+    """Return every kernel in every precision: in one of them, by turns, with every change."""
     found = []
-    for workload in SHIPPED.values():
-        for name, variant in workload.manifest.variants.items():
-            if variant.launch and "cuda" not in variant.requires:
-                for precision in workload.precisions_of(name):
-                    found.append(
-                        pytest.param(
-                            workload.name, name, precision, id=f"{workload.name}-{name}-{precision}"
-                        )
-                    )
+    kernels = [
+        (workload, name)
+        for workload in SHIPPED.values()
+        for name, variant in workload.manifest.variants.items()
+        if variant.launch and "cuda" not in variant.requires
+    ]
+    for number, (workload, name) in enumerate(kernels):
+        precisions = workload.precisions_of(name)
+        for at, precision in enumerate(precisions):
+            found.append(
+                pytest.param(
+                    workload.name, name, precision, id=f"{workload.name}-{name}-{precision}",
+                    marks=() if at == number % len(precisions) else pytest.mark.long,
+                )
+            )  # fmt: skip
     return found
 
 

@@ -48,7 +48,9 @@ def listening(pid: int) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGKILL]
+)
 def test_a_cluster_that_is_ended_leaves_no_process(how: signal.Signals, tmp_path: Path) -> None:
     with cluster_up(tmp_path / "cluster", "--local", "1") as up:
         up.wait_for("1 worker")
