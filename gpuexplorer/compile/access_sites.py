@@ -37,12 +37,6 @@ _ALIAS = re.compile(
 )
 """The user's name for shared memory that was moved to the top of its kernel."""
 _BINDS = re.compile(r"&&?\s*[A-Za-z_]\w*\s*=\s*$")
-_MACRO = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\([^)\n]*\))?((?:[^\n\\]|\\(?:\n|.))*)", re.MULTILINE
-)
-_TOUCHES = re.compile(
-    r"\[|->|\batomic\w+\s*\(|\b__(?:ld|st)(?:g|c[agsv]|lu|wb|wt)\s*\(|(?:^|[(,=?:+\-<>!|;{])\s*\*\s*[\w(]"
-)
 
 
 @dataclass
@@ -77,7 +71,6 @@ class _Recorder:
             self.edits.blank(self.source.text, match.start(), match.end())
         for function in self.source.functions:
             if not self._is_constant(function):
-                self._refuse_macros(function)
                 self._loops(function)
                 if function.is_kernel:
                     self._arrays(function)
@@ -95,17 +88,6 @@ class _Recorder:
 
     def _refuse(self, offset: int, what: str, remedy: str) -> WorkFailed:
         return WorkFailed(f"{self.source.where(offset)}: {what}", remedy=remedy)
-
-    def _refuse_macros(self, function: Function) -> None:
-        """A macro's body is not the text of the line that uses it."""
-        used = set(re.findall(r"[A-Za-z_]\w*", self.source.code[slice(*function.body)]))
-        for match in _MACRO.finditer(self.source.plain):
-            if match[1] in used and _TOUCHES.search(match[2]):
-                raise self._refuse(
-                    match.start(),
-                    f"the accesses inside the macro '{match[1]}' cannot be counted",
-                    "write it as a __device__ function, or let it give the index alone",
-                )
 
     # ---- stamps
 

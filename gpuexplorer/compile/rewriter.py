@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from gpuexplorer.compile import (
     early_returns,
     groups,
+    macros,
     printing,
     shared_arrays,
     thread_numbers,
@@ -144,7 +145,8 @@ def rewrite(
     renamed = _without_keywords(chosen.text)
     stages, source = [chosen, renamed], CudaSource(renamed.text)
     cpp = language == "clc++"
-    for change in _CHANGES if cpp else _CHANGES[:1]:
+    changes = _CHANGES if cpp else _CHANGES[:1]
+    for change in (macros.edits, *changes) if recorded else changes:
         source = _changed(source, change(source), stages)
     printed = None
     if cpp and "printf" in source.plain:

@@ -312,6 +312,29 @@ def test_changes_and_atomics_are_named_as_such() -> None:
     assert rows["first", "read"].lanes == 32 and rows["first", "write"].lanes == 1
 
 
+def test_what_a_macro_names_is_counted_at_the_line_that_uses_it() -> None:
+    found = trace(
+        made_workload(
+            kernel(
+                "#define CELL(p, k) /* an element */ p[(k) + \\\n    2]\n"
+                "#define BOTH(k) CELL(A, k) + *(A + (k) * N / 64)\n"
+                "#define REPEAT(k, n) for (int k = 0; k < (n); k++)\n"
+                "#define OFF 2\n__shared__ float s[64];\n#define MINE s[i]\n"
+                "MINE = BOTH(i);\n__syncthreads();\n"
+                "REPEAT(k, 3) {\nif (i % 2 == k % 2) continue;\nCELL(B,\n(i + k)) = MINE; }"
+            )
+        ),
+        size={"N": 256}, block=(64,), precision="fp32",
+    )  # fmt: skip
+    assert [(r.line, r.text, r.kind, r.requests, r.lanes) for r in found.rows] == [
+        (12, "s[i]", "write", 1, 32),
+        (12, "A[(i) + 2]", "read", 1, 32),
+        (12, "*(A + (i) * N / 64)", "read", 1, 32),
+        (16, "B[((i + k)) + 2]", "write", 3, 48),
+        (17, "s[i]", "read", 3, 48),
+    ]
+
+
 def test_rows_of_shared_arrays_and_arrays_in_registers_are_no_accesses() -> None:
     before = "__device__ float third(const float *row) { return row[3]; }\n"
     rows = rows_of(
@@ -394,7 +417,7 @@ def test_what_finds_no_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("body", "where", "what"),
     [
-        ("#define ELEMENT(k) A[k]\nB[i] = ELEMENT(i);", "made.cu:5", "inside the macro 'ELEMENT'"),
+        ("#define PART(k) A ## k[i]\nB[i] = PART();", "made.cu:5", "inside the macro 'PART'"),
         ("float &b = B[i];\nb = A[i];", "made.cu:5", "the reference to 'B[i]'"),
         ("const float (*rows)[8] = (const float (*)[8])A;\nB[i] = rows[0][i];", "made.cu:5",
          "pointer or reference to an array"),
