@@ -150,9 +150,12 @@ def _print_kernel(kernel: KernelListing, listings: Listings, console: Console) -
             text = f"       {one.offset:04x}  {alive:>4}  {one.text:<52}  "
             facts = " · ".join(filter(None, (KIND_TITLES[one.kind], one.routine)))
             _line(console, Text.assemble(text, (facts, "dim")))
-    console.print(
-        Text("\nBeside each instruction: its offset, and the registers alive there.", style="dim")
+    beside = (
+        "Beside each instruction: its offset."
+        if kernel.most_live_registers is None
+        else "Beside each instruction: its offset, and the registers alive there."
     )
+    console.print(Text(f"\n{beside}", style="dim"))
 
 
 def _line(console: Console, text: object) -> None:

@@ -53,6 +53,13 @@ def test_a_toolkits_own_is_asked_twice_and_then_remembered(toolkit: Path, tmp_pa
     assert sorted(asked.read_text(encoding="utf-8").split("\n")) == ["", "-gi -c", "-lrm count"]
 
 
+def test_instructions_are_told_where_no_registers_can_be_followed(toolkit: Path) -> None:
+    said = "nvdisasm error   : Cannot print life ranges as flow analysis is disabled"
+    write(toolkit, f'test "$1" = -gi && echo "of $1" || {{ echo "{said}" >&2; exit 1; }}')
+    found = disassemble(b"of NVRTC 12")
+    assert (found.with_lines, found.with_registers) == ("of -gi\n", "")
+
+
 def test_its_refusal_is_told(toolkit: Path) -> None:
     write(toolkit, 'echo "nvdisasm fatal : unsupported" >&2; exit 1')
     with pytest.raises(WorkFailed, match="does not list this kernel: nvdisasm fatal : unsupported"):
