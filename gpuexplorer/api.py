@@ -42,7 +42,13 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.core.tuning import Budget, Tuning
-from gpuexplorer.engine.analyze import analyze_file, analyze_variant, list_file, list_variants
+from gpuexplorer.engine.analyze import (
+    analyze_file,
+    analyze_variant,
+    list_file,
+    list_variants,
+    with_compiled,
+)
 from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.search.arguments import arguments, choices_by_name, optional
 from gpuexplorer.search.call import kept_in, not_kept, read_workload, trusted, workload_of
@@ -393,6 +399,7 @@ def accesses(
     launch: int = 0,
     place: Sequence[int] = (0, 0, 0),
     warp: int = 0,
+    arch: str | None = None,
     kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     **knobs: Unpack[ProblemArguments],
@@ -401,8 +408,9 @@ def accesses(
 
     For each place of the source and array: requests, sectors of 32 bytes, bytes used of those
     fetched, bank conflicts; and each request with the places of its 32 lanes. ``launch`` is one of
-    the variant's, ``place`` the block's in the grid, ``warp`` one of the block's, all from 0. The
-    rest is as ``run`` has it.
+    the variant's, ``place`` the block's in the grid, ``warp`` one of the block's, all from 0. With
+    ``arch``, such as ``sm_90``, the kernel is compiled for it and ``compiled`` holds what became of
+    the accesses. The rest is as ``run`` has it.
 
     Raises InputError for a block or warp that is not there, CannotRunHere without the CPU device,
     WorkFailed with file and line for a source whose accesses cannot be followed.
@@ -415,9 +423,13 @@ def accesses(
     request = request_of(chosen.name, **knobs)
     x, y, z = (*place, 0, 0, 0)[:3]
     look = AccessLook(launch=launch, block=(x, y, z), warp=warp)
+    (architecture,) = chosen_architectures([arch or DEFAULT_ARCHITECTURE])
     with EngineSession(python=python, threads=request.threads) as session:
         config = complete(request, chosen, session.devices())
-        return session.accesses(config, chosen, look)
+        profile = session.accesses(config, chosen, look)
+    if arch is None:
+        return profile
+    return with_compiled(profile, chosen, request, architecture, python=python)
 
 
 @arguments()

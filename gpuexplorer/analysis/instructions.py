@@ -77,6 +77,8 @@ class Instruction(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that a thread loads or stores; None for anything else."""
     places: Places = ()
     """For a routine that has no lines of its own, those of the first call of it."""
+    target: int | None = None
+    """Where a jump goes to, as an offset; None for anything else."""
     routine: str = ""
     """The function it stands in where that was not inlined; empty in the kernel itself."""
     live_registers: int | None = None

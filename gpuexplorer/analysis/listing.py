@@ -128,9 +128,7 @@ def _registers(listing: KernelListing) -> list[str]:
     most = listing.most_live_registers
     at = next((one for one in listing.sass if one.live_registers == most), None)
     if most is None or at is None:
-        return [
-            "Which registers are alive is not known: nvdisasm follows them in what NVRTC 13 compiled."
-        ]
+        return ["Which registers are alive is not known: nvdisasm follows those of NVRTC 13 alone."]
     where = _line_words([at])
     return [f"At most {most} registers of a thread are alive at once, {where}."]
 

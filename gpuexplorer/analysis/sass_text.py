@@ -24,6 +24,7 @@ _INSTRUCTION = re.compile(
     r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:(@!?U?P\w+)\s+)?([A-Z]\w*(?:\.\w+)*)\s*(.*?)\s*;"
 )
 _LIVE = re.compile(r";\s*//\s*\|\s*(\d*)\s*\|")
+_JUMP = re.compile(r"`\(([^\s()]+)\)")
 _LENGTH = re.compile(r"\d+")
 
 
@@ -89,6 +90,7 @@ def _sections(lines: Iterable[str], name_of: Callable[[str], str]) -> list[_Sect
                 routine, places, marks = label[1], (), []
     for each in found:
         _follow_calls(each)
+        _follow_jumps(each)
     return found
 
 
@@ -132,6 +134,16 @@ def _follow_calls(section: _Section) -> None:
                     if name not in called and f"({name})" in one.operands:
                         called[name] = one.places
                         changed = True
+
+
+def _follow_jumps(section: _Section) -> None:
+    """Say where each jump goes to."""
+    for index, one in enumerate(section.instructions):
+        label = _JUMP.search(one.operands) if one.opcode.startswith(("BRA", "JMP")) else None
+        at = section.at.get(label[1]) if label is not None else None
+        if at is not None and at < len(section.instructions):
+            target = section.instructions[at].offset
+            section.instructions[index] = msgspec.structs.replace(one, target=target)
 
 
 def _without_padding(section: _Section) -> list[Instruction]:

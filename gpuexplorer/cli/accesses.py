@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from gpuexplorer.analysis.architectures import DEFAULT_ARCHITECTURE, chosen_architectures
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.knob_options import request_of
@@ -16,6 +17,7 @@ from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.engine.analyze import with_compiled
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.results.accesses import place_words, sheet_of
 from gpuexplorer.workloads.choose import complete
@@ -32,7 +34,6 @@ def accesses(options: argparse.Namespace) -> int:
     """Run one block of a kernel with notes taken, and tell what a warp of it asks for."""
     check_results(options.json, options.csv)
     for name, given in (
-        ("--arch", options.arch),
         ("--dynamic-shared", options.dynamic_shared),
         ("--entry", options.entry),
         ("--plot", options.plot),
@@ -47,11 +48,19 @@ def accesses(options: argparse.Namespace) -> int:
     options.workload, options.device = options.subject, DEVICE
     take_files(options)
     workload = pick(load(options.kernels), options.workload)
+    if len(options.arch) > 1:
+        raise InputError(
+            "accesses are held against one architecture, and there are several",
+            remedy="give --arch once",
+        )
+    (arch,) = chosen_architectures(options.arch or [DEFAULT_ARCHITECTURE])
     look = AccessLook(launch=options.launch, block=options.place, warp=options.warp)
     with open_session(options) as session:
-        config = complete(request_of(options), workload, session.devices())
+        request = request_of(options)
+        config = complete(request, workload, session.devices())
         with run_progress(config_words(config)) as progress:
             profile = session.accesses(config, workload, look, on_progress=progress)
+    profile = with_compiled(profile, workload, request, arch, python=options.python)
     delivery = Delivery(json=options.json, verbose=options.verbose)
     delivery.show(lambda: _print(profile, workload.manifest.title, output_console()))
     delivery.document(lambda: pretty_json(profile))

@@ -147,7 +147,7 @@ def add_analyze(analyze: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--arch", action="append", default=[], metavar="A",
         help="such as sm_90, or a GPU such as H100, or all; may repeat (default: all, and sm_90 "
-        "for instructions)",
+        "for instructions and accesses)",
     )  # fmt: skip
     add_knob(what, "block", "threads per block (default: the variant's; 256 for a file)")
     add_knob(what, "precision", "what real is: fp64, fp32 or fp16")

@@ -131,30 +131,33 @@ class AccessRequest(msgspec.Struct, frozen=True, array_like=True):
     offsets_B: tuple[int | None, ...]
 
 
+class CompiledAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """What a compiler made of the accesses of one kind at one line: instructions of one form."""
+
+    source: str
+    line: int
+    space: ArraySpace | None
+    """None where the instruction takes an address of either."""
+    kind: RequestKind
+    opcode: str
+    width_B: int | None
+    """Bytes that a lane moves with each; None where the instruction does not say."""
+    instructions: int
+    in_loop: int
+    """How many of them stand in a loop."""
+
+
+class CompiledAccesses(msgspec.Struct, frozen=True, kw_only=True):
+    """The memory instructions of the kernel on one architecture, or why they are not known."""
+
+    arch: str
+    found: tuple[CompiledAccess, ...] = ()
+    unknown: str | None = None
+
+
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
-    """The accesses of one warp in figures, as a backend recorded them; see ``AccessProfile``."""
+    """The accesses of one warp in figures, as a backend recorded them."""
 
-    entry: str
-    block: Block
-    grid: Block
-    look: AccessLook
-    warps: int
-    rows: tuple[AccessRow, ...]
-    arrays: tuple[ArrayAccesses, ...]
-    requests: tuple[AccessRequest, ...]
-    requests_total: int
-    lost: int
-
-
-class AccessProfile(msgspec.Struct, frozen=True, kw_only=True):
-    """The accesses of one warp; ``analyze --accesses --json`` prints exactly this."""
-
-    schema: str = ACCESSES_SCHEMA
-    time_utc: str
-    config: RunConfig
-    device: DeviceSummary
-    environment: Environment
-    method: str = METHOD
     entry: str
     """The kernel."""
     block: Block
@@ -170,6 +173,19 @@ class AccessProfile(msgspec.Struct, frozen=True, kw_only=True):
     requests_total: int
     lost: int = 0
     """Accesses of the warp's lanes for which there was no room, and which no count holds."""
+
+
+class AccessProfile(Trace, frozen=True, kw_only=True):
+    """The accesses of one warp; ``analyze --accesses --json`` prints exactly this."""
+
+    schema: str = ACCESSES_SCHEMA
+    time_utc: str
+    config: RunConfig
+    device: DeviceSummary
+    environment: Environment
+    method: str = METHOD
+    compiled: CompiledAccesses | None = None
+    """What they became on the chosen architecture; None where nobody asked."""
 
     @property
     def limits(self) -> tuple[str, ...]:

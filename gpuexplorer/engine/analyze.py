@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from gpuexplorer.analysis.compiled_accesses import compiled_accesses
 from gpuexplorer.analysis.listing import Listings, kernel_listing
 from gpuexplorer.analysis.occupancy import MAX_THREADS_PER_BLOCK
 from gpuexplorer.analysis.static import (
@@ -17,8 +20,9 @@ from gpuexplorer.analysis.static import (
     KernelFigures,
     describe_kernel,
 )
+from gpuexplorer.core.accesses import AccessProfile, CompiledAccesses
 from gpuexplorer.core.config import Block, RunRequest
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.precision import KERNEL_PRECISIONS
 from gpuexplorer.engine.compiler import Compiler
 from gpuexplorer.engine.variant_on import VariantOn, request_key
@@ -227,3 +231,21 @@ def list_variants(
         kernels=tuple(k for variant in variants for k in variant.listings(known)),
         sources=dict(workload.source.files),
     )
+
+
+def with_compiled(
+    profile: AccessProfile,
+    workload: Workload,
+    request: RunRequest,
+    arch: str,
+    *,
+    python: str | None = None,
+) -> AccessProfile:
+    """Return counted accesses with what they became on an architecture, or why nobody knows."""
+    try:
+        listings = list_variants(workload, [request], [arch], python=python)
+        kernel = listings.kernels[profile.look.launch]
+        compiled = compiled_accesses(kernel, listings.sources)
+    except ExplorerError as error:
+        compiled = CompiledAccesses(arch=arch, unknown=str(error))
+    return msgspec.structs.replace(profile, compiled=compiled)

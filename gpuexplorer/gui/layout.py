@@ -230,6 +230,13 @@ class Panels(QSplitter):
         above = max(1, sum(sizes[:-1]))
         self.plots.setSizes([s - missing * s // above for s in sizes[:-1]] + [wanted])
 
+    def close_accesses(self) -> None:
+        """End what the Accesses view compiles, if it was ever shown."""
+        from gpuexplorer.gui.panels.accesses import AccessesView
+
+        if isinstance(self.accesses.view, AccessesView):
+            self.accesses.view.close_down()
+
     def restore(self, settings: Settings) -> None:
         """Share the space as it was shared last."""
         self.across.restoreState(settings.bytes_of("across"))
@@ -252,7 +259,7 @@ class Panels(QSplitter):
 def _accesses(session: Session, panels: Panels) -> QWidget:
     from gpuexplorer.gui.panels.accesses import AccessesView
 
-    view = AccessesView(session)
+    view = AccessesView(session, lambda: panels.kernel.architecture)
     view.restored.connect(panels.restored)
     return view
 

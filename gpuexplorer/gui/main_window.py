@@ -488,6 +488,7 @@ class MainWindow(KeyWindow):
         self.panels.kernel.editing.take()
         self.preloader.stop()
         self.panels.kernel.close_down()
+        self.panels.close_accesses()
         self.dialogs.close_down()
         self.engine.close_down()
         self.session.close()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import msgspec
+
 from gpuexplorer.backends.base import build_deadline_s
 from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.config import RunConfig
@@ -35,14 +37,5 @@ def count_accesses(
             config=runner.plan.config,
             device=DeviceSummary.of(runner.device),
             environment=laboratory.environment(runner.plan, runner.device),
-            entry=trace.entry,
-            block=trace.block,
-            grid=trace.grid,
-            look=trace.look,
-            warps=trace.warps,
-            rows=trace.rows,
-            arrays=trace.arrays,
-            requests=trace.requests,
-            requests_total=trace.requests_total,
-            lost=trace.lost,
+            **msgspec.structs.asdict(trace),
         )

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from gpuexplorer.analysis.advice.accesses import access_advice
-from gpuexplorer.core.accesses import (
-    AccessProfile,
-    AccessRow,
-    ArrayAccesses,
-)
+from gpuexplorer.analysis.compiled_accesses import differences, made_of
+from gpuexplorer.core.accesses import AccessProfile, AccessRow, ArrayAccesses
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.units import count, percent, quantity
 
@@ -36,6 +33,9 @@ COLUMNS = (
            fields={"least_sectors": "least_sectors", "least_passes": "least_passes"}),
     Column("used", "used", "Distinct bytes of the bytes that were fetched",
            fields={"used_B": "used_B", "fetched_B": "fetched_B"}),
+    Column("compiled", "compiled to", "Instructions of its kind at its line on the chosen "
+           "architecture, and how many of them stand in a loop", words=True,
+           media=Medium.WINDOW | Medium.PAGE),
     Column("conflicts", "conflicts", "Passes that bank conflicts add", most_first=True,
            fields={"conflicts": "conflicts"}),
 )  # fmt: skip
@@ -47,9 +47,9 @@ def sheet_of(profile: AccessProfile) -> Sheet:
     return Sheet(
         f"Accesses of warp {profile.look.warp}",
         COLUMNS,
-        tuple(_row(number, row) for number, row in rows),
-        (*access_advice(profile), *(_touched(a) for a in profile.arrays), *_requested(profile),
-         *profile.limits, caveat(profile)),
+        tuple(_row(profile, number, row) for number, row in rows),
+        (*access_advice(profile), *_compiled(profile), *(_touched(a) for a in profile.arrays),
+         *_requested(profile), *profile.limits, caveat(profile)),
     )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def place_words(profile: AccessProfile) -> str:
     return f"warp {warp} of {warps} in block {at} of a grid of {grid} blocks of {block} threads"
 
 
-def _row(number: int, one: AccessRow) -> Row:
+def _row(profile: AccessProfile, number: int, one: AccessRow) -> Row:
     is_global = one.space == "global"
     total = one.sectors if is_global else one.passes
     least = one.least_sectors if is_global else one.least_passes
@@ -90,11 +90,42 @@ def _row(number: int, one: AccessRow) -> Row:
         "each": Cell(f"{total / one.requests:.3g}", total / one.requests, one),
         "least": Cell(f"{least / one.requests:.3g}", least / one.requests, one),
         "used": Cell(percent(used), used, one),
+        "compiled": Cell(_instructions(profile, one)),
         "conflicts": Cell("" if is_global else count(one.conflicts), one.conflicts, one),
     }
     title = f"{one.source}:{one.line} {one.text}"
     tip = f"{title}\n{one.kind} of {one.array}"
     return Row(title, cells, tip, {str(number): title}, part=PARTS[one.space])
+
+
+def _instructions(profile: AccessProfile, row: AccessRow) -> str:
+    """Return what a row became, such as ``4 LDS.128, in a loop``."""
+    said = []
+    for one in made_of(profile.compiled, row) if profile.compiled is not None else ():
+        number, opcode, looped = one.instructions, one.opcode, one.in_loop
+        if looped == number:
+            said.append(f"{number} {opcode} in a loop")
+        elif looped:
+            said.append(f"{number} {opcode}, {looped} of them in a loop")
+        else:
+            said.append(f"{number} {opcode}")
+    return " · ".join(said)
+
+
+def _compiled(profile: AccessProfile) -> tuple[str, ...]:
+    """Say where the code of the chosen architecture differs from the text."""
+    compiled = profile.compiled
+    if compiled is None:
+        return ()
+    arch, unknown = compiled.arch, compiled.unknown
+    if unknown is not None:
+        return (f"Not held against the instructions of {arch}: {unknown}.",)
+    found = differences(profile.rows, compiled)
+    if not found:
+        return (
+            f"Compiled for {arch}, each line accesses memory in the widths that the text asks for.",
+        )
+    return (f"Compiled for {arch}, the code differs from the text.", *found)
 
 
 def _touched(array: ArrayAccesses) -> str:

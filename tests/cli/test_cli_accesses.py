@@ -41,6 +41,11 @@ def test_the_document_holds_the_requests_of_the_warp_that_was_asked_for(tmp_path
     assert done.returncode == 0, done.stderr
     profile = msgspec.json.decode(done.stdout.encode(), type=AccessProfile)
     assert (profile.schema, profile.entry, profile.look.warp) == (ACCESSES_SCHEMA, "finalSum", 3)
+    assert profile.compiled is not None and profile.compiled.unknown is None
+    assert profile.compiled.arch == "sm_90"
+    assert {("global", "read"), ("shared", "write")} <= {
+        (one.space, one.kind) for one in profile.compiled.found if one.line
+    }
     first = profile.requests[0]
     assert profile.rows[first.row].text == "sums[i]"
     assert first.offsets_B == tuple(4 * (96 + lane) for lane in range(32))
@@ -49,7 +54,8 @@ def test_the_document_holds_the_requests_of_the_warp_that_was_asked_for(tmp_path
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        (["--accesses", "--arch", "sm_90"], "--arch belongs to what a compiler says"),
+        (["--accesses", "--arch", "sm_90", "--arch", "sm_80"], "there are several"),
+        (["--accesses", "--arch", "sm_1"], "sm_1"),
         (["--warp", "2"], "--warp belongs to --accesses"),
         (["--accesses", "--place", "99,0"], "there is no block 99,0,0"),
         (["--accesses", "--place", "1,2,3,4"], "not one to three numbers"),

@@ -59,6 +59,9 @@ def test_a_warp_is_counted_and_drawn_again_as_the_block_moves(
     profile = counted(qtbot, view, (1, 64, 1))
     assert profile.rows[0].sectors_per_request == 32
     assert "swap x and y of the block" in view.notes.text()
+    until(qtbot, lambda: "Compiled for sm_90" in view.notes.text())
+    assert view.shown is not None and view.shown.compiled is not None
+    assert "STG.E" in " ".join(one.opcode for one in view.shown.compiled.found)
     QTest.keyClick(view.grid, Qt.Key.Key_Down)
     until(qtbot, lambda: view.shown is not None and view.shown.look.warp == 1)
     view.grab()

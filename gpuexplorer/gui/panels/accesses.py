@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
     QSlider,
     QSpinBox,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
+from gpuexplorer.analysis.compiled_accesses import compiled_accesses
 from gpuexplorer.charts.caption import Caption
-from gpuexplorer.core.accesses import AccessLook, AccessProfile
+from gpuexplorer.core.accesses import AccessLook, AccessProfile, CompiledAccesses
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.sharing import shared
@@ -28,11 +27,12 @@ from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.warp import grid_words, picture
 from gpuexplorer.gui.notice import capital
+from gpuexplorer.gui.panels.kernel_worker import Answer, KernelWorker, Question
+from gpuexplorer.gui.panels.recording_view import RecordingView, column_of
 from gpuexplorer.gui.plots.warp import GridPlot, WarpPlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.typeface import for_text
-from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.late import scrolled
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.gui.worker import EngineWorker
@@ -65,40 +65,23 @@ class AccessesJob(EngineJob):
         return self.accesses(self._config, self._workload, self._look)
 
 
-class AccessesView(QWidget):
-    """Counts through the session's engine, and again whenever the knobs move while it is shown."""
+class AccessesView(RecordingView):
+    """Counts through the session's engine, and again whenever the knobs move while it is shown.
 
-    restored = Signal(object)
-    """A configuration that the knobs shall take."""
+    What was counted is then held against the instructions of ``architecture``.
+    """
 
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.setObjectName("accessesView")
-        self.setAutoFillBackground(True)
-        self.setBackgroundRole(self.palette().ColorRole.Base)
-        self._session = session
+    def __init__(self, session: Session, architecture: Callable[[], str]) -> None:
+        super().__init__(session, "accesses", NOTHING_YET)
         self.shown: AccessProfile | None = None
+        self._architecture = architecture
+        self._worker = KernelWorker()
+        self._worker.answered.connect(self._compiled)
+        self._asked = 0
         self._job: AccessesJob | None = None
         self._look = AccessLook()
         self._tried: tuple[RunConfig, AccessLook] | None = None
         """What was counted last, or could not be."""
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(self._head())
-        pages = self._pages()
-        self.caption = CaptionLine("accesses", dims=(self.split,))
-        self.caption.restored.connect(self.restored)
-        column.addWidget(self.caption)
-        column.addWidget(pages, 1)
-        session.knobs_changed.connect(self.refresh)
-        session.devices_changed.connect(self.refresh)
-        session.state_changed.connect(self.refresh)
-        self.refresh()
-
-    # ---- construction
-
-    def _head(self) -> QHBoxLayout:
         self.count_button = QPushButton("Count accesses")
         self.count_button.setObjectName("countAccessesButton")
         self.count_button.clicked.connect(lambda _=False: self.count())
@@ -109,19 +92,18 @@ class AccessesView(QWidget):
         self.launch_label.setBuddy(self.launch_box)
         self.launch_box.setToolTip("Which launch of the variant is looked at, from 0")
         self.launch_box.valueChanged.connect(self._launch_chosen)
-        self.status = Words()
-        self.status.setObjectName("accessesStatus")
-        self.status.setProperty("role", "muted")
-        head = QHBoxLayout()
-        head.setContentsMargins(12, 8, 12, 6)
-        head.setSpacing(10)
-        head.addWidget(self.count_button)
-        head.addWidget(self.launch_label)
-        head.addWidget(self.launch_box)
-        head.addWidget(self.status, 1)
-        return head
+        upper, lower = self._parts()
+        controls = (self.launch_label, self.launch_box)
+        self.arrange(self.count_button, controls, upper, lower, (330, 210))
+        self.refresh()
 
-    def _pages(self) -> QWidget:
+    def close_down(self) -> None:
+        """End the compiler's thread."""
+        self._worker.close()
+
+    # ---- construction
+
+    def _parts(self) -> tuple[QWidget, QWidget]:
         self.scrubber = QSlider(Qt.Orientation.Horizontal)
         self.scrubber.setObjectName("requestSlider")
         self.scrubber.setAccessibleName("Request of the warp, in the order of the program")
@@ -146,7 +128,8 @@ class AccessesView(QWidget):
         self.notes.setTextFormat(Qt.TextFormat.PlainText)  # it quotes the source
         self.notes.setProperty("role", "muted")
         self.notes.setContentsMargins(12, 4, 12, 6)
-        upper, above = _column()
+        upper, lower = QWidget(), QWidget()
+        above, below = column_of(upper), column_of(lower)
         for widget, stretch in ((self.place, 0), (self.grid, 2), (self.request_words, 0),
                                 (self.warp, 3)):  # fmt: skip
             above.addWidget(widget, stretch)
@@ -154,7 +137,6 @@ class AccessesView(QWidget):
         line.setContentsMargins(12, 0, 12, 6)
         line.addWidget(self.scrubber)
         above.addLayout(line)
-        lower, below = _column()
         below.addWidget(self.table, 1)
         room = scrolled(self.notes)
         room.setObjectName("accessNotesRoom")
@@ -162,22 +144,7 @@ class AccessesView(QWidget):
         room.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         room.setMaximumHeight(for_text(92))
         below.addWidget(room)
-        self.split = QSplitter(Qt.Orientation.Vertical)
-        self.split.setChildrenCollapsible(False)
-        self.split.setHandleWidth(1)
-        self.split.addWidget(upper)
-        self.split.addWidget(lower)
-        self.split.setSizes([330, 210])
-        self.message = QLabel(NOTHING_YET)
-        self.message.setObjectName("accessesMessage")
-        self.message.setWordWrap(True)
-        self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.message.setProperty("role", "muted")
-        self.message.setContentsMargins(60, 20, 60, 60)
-        self.pages = QStackedWidget()
-        self.pages.addWidget(self.message)
-        self.pages.addWidget(self.split)
-        return self.pages
+        return upper, lower
 
     # ---- counting
 
@@ -230,11 +197,6 @@ class AccessesView(QWidget):
         requests = count(self.shown.requests_total)
         return f"{requests} requests of '{self.shown.entry}'"
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Bring up to date what was hidden."""
-        super().showEvent(event)
-        self.refresh()
-
     def count(self) -> None:
         """Count the accesses of the chosen warp with the present knobs."""
         if self._job is not None:
@@ -283,22 +245,56 @@ class AccessesView(QWidget):
     # ---- showing
 
     def show_profile(self, profile: AccessProfile) -> None:
-        """Show what was counted."""
+        """Show what was counted, and ask the compiler what becomes of it."""
         self.shown = profile
+        self._asked += 1
+        experiment = self._session.experiment
+        question = Question(
+            ticket=self._asked,
+            workload=experiment.workload,
+            request=experiment.knobs.request(),
+            arch=self._architecture(),
+            python=self._session.options.python,
+            listed=True,
+        )
+        self._worker.ask(question)
         device = self._session.experiment.device
         units = device.compute_units if device is not None else 1
         at_once = max(1, profile.config.threads or units)
         self.caption.show_caption(Caption([profile.config]))
         self.grid.show_profile(profile, at_once)
         self.place.setText(f"{place_words(profile)} · {grid_words(profile, at_once)}")
-        sheet = sheet_of(profile)
-        self.table.show_sheet(sheet)
-        self.notes.setText(" ".join(sheet.notes))
+        self._show_sheet(profile)
         with QSignalBlocker(self.scrubber):
             self.scrubber.setRange(0, max(len(profile.requests) - 1, 0))
             self.scrubber.setPageStep(max(len(profile.requests) // 20, 1))
         self._show_request(self.scrubber.value())
         self.pages.setCurrentWidget(self.split)
+
+    def _show_sheet(self, profile: AccessProfile) -> None:
+        sheet = sheet_of(profile)
+        self.table.show_sheet(sheet)
+        self.notes.setText(" ".join(sheet.notes))
+
+    def _compiled(self, ticket: int, answer: object) -> None:
+        """Show what the accesses became on the chosen architecture."""
+        profile = self.shown
+        if ticket != self._asked or profile is None:
+            return
+        found = answer.listings if isinstance(answer, Answer) else answer
+        arch = self._architecture()
+        if isinstance(found, ExplorerError):
+            compiled = CompiledAccesses(arch=arch, unknown=str(found))
+        elif isinstance(found, list) and profile.look.launch < len(found):
+            files = self._session.experiment.workload.source.files
+            compiled = compiled_accesses(found[profile.look.launch], files)
+        else:
+            return
+        self.shown = msgspec.structs.replace(profile, compiled=compiled)
+        with QSignalBlocker(self.table):
+            key = self.table.key
+            self._show_sheet(self.shown)
+            self.table.show_key(key)
 
     def _show_request(self, number: int) -> None:
         if self.shown is None or not self.shown.requests:
@@ -336,11 +332,3 @@ class AccessesView(QWidget):
             csv=lambda path: write_sheet(sheet_of(profile), path),
             formats=FORMATS,
         )
-
-
-def _column() -> tuple[QWidget, QVBoxLayout]:
-    widget = QWidget()
-    column = QVBoxLayout(widget)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(0)
-    return widget, column

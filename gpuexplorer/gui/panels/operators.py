@@ -6,16 +6,11 @@ from functools import partial
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -28,11 +23,11 @@ from gpuexplorer.core.units import count, quantity
 from gpuexplorer.exchange.operator_trace import write_operator_trace
 from gpuexplorer.gui.export import CHARTS, Exported
 from gpuexplorer.gui.operators_job import OperatorsJob, RecordedProfile
+from gpuexplorer.gui.panels.recording_view import RecordingView, column_of
 from gpuexplorer.gui.plots.flame import FlamePlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import theme
-from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.results.operators import sheet_of
 from gpuexplorer.workloads.operators import told_variants
@@ -51,58 +46,32 @@ NOTHING_YET = (
 )
 
 
-class OperatorsView(QWidget):
+class OperatorsView(RecordingView):
     """Records through the session's engine; ``notice`` carries a sentence for the banner."""
 
     notice = Signal(object)
-    restored = Signal(object)
-    """A configuration that the knobs shall take."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.setObjectName("operatorsView")
-        self.setAutoFillBackground(True)
-        self.setBackgroundRole(self.palette().ColorRole.Base)
-        self._session = session
+        super().__init__(session, "operators", NOTHING_YET)
         self.shown: RecordedProfile | None = None
         self._job: OperatorsJob | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(self._head())
-        pages = self._pages()
-        self.caption = CaptionLine("operators", dims=(self.split,))
-        self.caption.restored.connect(self.restored)
-        column.addWidget(self.caption)
-        column.addWidget(pages, 1)
-        session.knobs_changed.connect(self.refresh)
-        session.devices_changed.connect(self.refresh)
-        session.state_changed.connect(self.refresh)
-        theme().changed.connect(self._colour)
-        self._colour()
-        self.refresh()
-
-    # ---- construction
-
-    def _head(self) -> QHBoxLayout:
         self.record_button = QPushButton("Record one iteration")
         self.record_button.setObjectName("recordOperatorsButton")
         self.record_button.clicked.connect(lambda _=False: self.record())
         self.shapes_box = QCheckBox("Shapes")
         self.shapes_box.setObjectName("operatorShapesBox")
         self.shapes_box.setToolTip("A row for each operator and shapes of its inputs")
-        self.status = Words()
-        self.status.setObjectName("operatorsStatus")
-        self.status.setProperty("role", "muted")
-        head = QHBoxLayout()
-        head.setContentsMargins(12, 8, 12, 6)
-        head.setSpacing(10)
-        head.addWidget(self.record_button)
-        head.addWidget(self.shapes_box)
-        head.addWidget(self.status, 1)
-        return head
+        upper, lower = self._parts()
+        self.arrange(self.record_button, (self.shapes_box,), upper, lower, (260, 240))
+        self.split.setStretchFactor(0, 1)
+        self.split.setStretchFactor(1, 1)
+        theme().changed.connect(self._colour)
+        self._colour()
+        self.refresh()
 
-    def _pages(self) -> QWidget:
+    # ---- construction
+
+    def _parts(self) -> tuple[QWidget, QWidget]:
         self.plot = FlamePlot()
         self.table = SheetTable("operatorTable", "Operators of one iteration")
         self.plot.picked.connect(self._picked_in_plot)
@@ -123,36 +92,13 @@ class OperatorsView(QWidget):
         room.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         room.setMinimumHeight(110)
         room.setWidget(self.plot)
-        upper = QWidget()
-        above = QVBoxLayout(upper)
-        above.setContentsMargins(0, 0, 0, 0)
-        above.setSpacing(0)
+        upper, lower = QWidget(), QWidget()
+        above, below = column_of(upper), column_of(lower)
         above.addWidget(self.legend)
         above.addWidget(room, 1)
-        lower = QWidget()
-        below = QVBoxLayout(lower)
-        below.setContentsMargins(0, 0, 0, 0)
-        below.setSpacing(0)
         below.addWidget(self.table, 1)
         below.addWidget(self.notes)
-        self.split = QSplitter(Qt.Orientation.Vertical)
-        self.split.setChildrenCollapsible(False)
-        self.split.setHandleWidth(1)
-        self.split.addWidget(upper)
-        self.split.addWidget(lower)
-        self.split.setStretchFactor(0, 1)
-        self.split.setStretchFactor(1, 1)
-        self.split.setSizes([260, 240])
-        self.message = QLabel(NOTHING_YET)
-        self.message.setObjectName("operatorsMessage")
-        self.message.setWordWrap(True)
-        self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.message.setProperty("role", "muted")
-        self.message.setContentsMargins(60, 20, 60, 60)
-        self.pages = QStackedWidget()
-        self.pages.addWidget(self.message)
-        self.pages.addWidget(self.split)
-        return self.pages
+        return upper, lower
 
     # ---- recording
 
@@ -192,11 +138,6 @@ class OperatorsView(QWidget):
             self.message.setText(why_not or NOTHING_YET)
         else:
             self.status.setText(_headline(self.shown.profile))
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Bring up to date what was hidden."""
-        super().showEvent(event)
-        self.refresh()
 
     def record(self) -> None:
         """Record the present knobs' iteration."""
