@@ -146,8 +146,9 @@ def _differences(line: _Line, arch: str) -> Iterator[str]:
                 f"({opcode}), {width_B} B a lane."
             )
             if space == "shared":
+                phases = width_B // BANK_B
                 yield (
-                    f"Line {number}: {width_B} B a lane go in {width_B // BANK_B} phases of the "
+                    f"Line {number}: {width_B} B a lane go in {phases} phases of the "
                     "warp through the banks."
                 )
         elif width_B is not None and width_B < line.width_B:

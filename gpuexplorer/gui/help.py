@@ -179,6 +179,7 @@ class HelpWindow(QDialog):
         self.browser.setOpenLinks(False)
         self.browser.anchorClicked.connect(self._follow)
         self.browser.document().setDocumentMargin(18)
+        self.browser.setSearchPaths([str(resources.folder() / "help")])
         theme().changed.connect(self._repaint_theme)
         left = QWidget()
         left.setFixedWidth(LIST_WIDTH * self.fontMetrics().averageCharWidth())

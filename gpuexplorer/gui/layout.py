@@ -84,7 +84,7 @@ class Panels(QSplitter):
         self.across = QSplitter(Qt.Orientation.Horizontal)
         self.live = self._live_view()
         self.places = self._places()
-        self.welcome = Welcome(Bench(session, self.places, self.compare, self.lab))
+        self.welcome = Welcome(Bench(session, self.places, self.compare, self.lab, self.accesses))
         self.banner = Banner(self.places.room)
         for column, stretch in ((self.experiment, 0), (self.places, 1), (self.insight, 0)):
             self.across.addWidget(column)

@@ -11,6 +11,7 @@ import msgspec
 
 from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.compared import ComparisonResult, Contestant
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import speed_than
 from gpuexplorer.gui.model.fit import first_knobs
@@ -19,8 +20,10 @@ from gpuexplorer.gui.panels.compare import CompareTab
 from gpuexplorer.gui.panels.tabs import LabTab
 from gpuexplorer.gui.places import Places
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.widgets.late import LateView
 
 if TYPE_CHECKING:
+    from gpuexplorer.gui.panels.accesses import AccessesView
     from gpuexplorer.gui.views.compare import CompareView
     from gpuexplorer.gui.views.lab import LabView
 
@@ -39,6 +42,7 @@ class Bench:
     places: Places
     compare: CompareTab
     lab: LabTab
+    accesses: LateView
 
 
 class Question(ABC):
@@ -70,11 +74,15 @@ class _Compared(Question):
 
     def _compare(self, contestants: Sequence[Knobs], at: Knobs) -> None:
         """Compare some knobs with the first of them; the window's own then stand at ``at``."""
-        experiment, tab = self._bench.session.experiment, self._bench.compare
+        experiment = self._bench.session.experiment
         configs = [experiment.config(knobs) for knobs in contestants]
         experiment.set_knobs(at)
-        self._bench.places.show_view(tab)
-        view = cast("CompareView", tab.made())
+        self._bench.places.show_view(self._bench.compare)
+        self._start(configs)
+
+    def _start(self, configs: Sequence[RunConfig]) -> None:
+        """Measure some configurations in turns, whatever view is shown."""
+        view = cast("CompareView", self._bench.compare.made())
         view.clear()
         view.add_configs(configs)
         view.start()
@@ -91,16 +99,52 @@ class _Compared(Question):
 
 
 class BlockShape(_Compared):
-    """A block that lies along the rows against one that lies across them."""
+    """A block that lies along the rows against one that lies across them.
+
+    The accesses of a warp of either show why, where they can be counted; the two are then measured
+    in turns.
+    """
 
     words = "Why does the block's shape matter?"
-    look = "Two blocks of 256 threads are measured in turns: look at their speed in the table."
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench)
+        self._configs: list[RunConfig] = []
+        """What is measured once the accesses are counted."""
+        self._view: AccessesView | None = None
 
     def ask(self) -> None:
         experiment = self._bench.session.experiment
         first = first_knobs(experiment.workloads["matmul"], "naive")
         wide, tall = (msgspec.structs.replace(first, block=block) for block in (WIDE, TALL))
-        self._compare([wide, tall], at=tall)
+        device = experiment.device
+        if device is None or device.kind != "cpu" or device.backend != "opencl":
+            self.look = "Two blocks of 256 threads are measured in turns: look at their speed."
+            self._compare([wide, tall], at=tall)
+            return
+        self.look = (
+            "Look at the sectors that each line fetches with a block of 1×256, and with 256×1. "
+            "The two are measured in turns meanwhile."
+        )
+        self._configs = [experiment.config(knobs) for knobs in (wide, tall)]
+        view = cast("AccessesView", self._bench.accesses.made())
+        if self._view is None:
+            view.counted.connect(self._counted)
+            self._view = view
+        view.hold_against(self._configs[0])
+        experiment.set_knobs(tall)
+        self._bench.places.show_view(self._bench.accesses)
+        view.count()
+
+    def _counted(self, outcome: object) -> None:
+        """Measure the blocks, unless counting was stopped."""
+        if self._configs and outcome is not None:
+            self._start(self._configs)
+        self._configs = []
+
+    @property
+    def waits(self) -> bool:
+        return bool(self._configs) or super().waits
 
     def answer(self) -> str:
         result = self._result

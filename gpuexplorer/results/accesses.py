@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpuexplorer.analysis.advice.accesses import access_advice
 from gpuexplorer.analysis.compiled_accesses import differences, made_of
 from gpuexplorer.core.accesses import AccessProfile, AccessRow, ArrayAccesses
+from gpuexplorer.core.knobs import block_words
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.units import count, percent, quantity
 
@@ -34,21 +35,25 @@ COLUMNS = (
     Column("used", "used", "Distinct bytes of the bytes that were fetched",
            fields={"used_B": "used_B", "fetched_B": "fetched_B"}),
     Column("compiled", "compiled to", "Instructions of its kind at its line on the chosen "
-           "architecture, and how many of them stand in a loop", words=True,
+           "architecture", words=True,
            media=Medium.WINDOW | Medium.PAGE),
     Column("conflicts", "conflicts", "Passes that bank conflicts add", most_first=True,
            fields={"conflicts": "conflicts"}),
 )  # fmt: skip
 
 
-def sheet_of(profile: AccessProfile) -> Sheet:
-    """Return what a warp asks for, with what follows from it in sentences."""
+def sheet_of(profile: AccessProfile, beside: AccessProfile | None = None) -> Sheet:
+    """Return what a warp asks for, with what follows from it in sentences.
+
+    ``beside`` is another configuration of the same kernel, which it is held against.
+    """
     rows = sorted(enumerate(profile.rows), key=lambda one: one[1].space == "shared")
     return Sheet(
         f"Accesses of warp {profile.look.warp}",
         COLUMNS,
         tuple(_row(profile, number, row) for number, row in rows),
-        (*access_advice(profile), *_compiled(profile), *(_touched(a) for a in profile.arrays),
+        (*(held_against(profile, beside) if beside is not None else ()),
+         *access_advice(profile), *_compiled(profile), *(_touched(a) for a in profile.arrays),
          *_requested(profile), *profile.limits, caveat(profile)),
     )  # fmt: skip
 
@@ -73,6 +78,27 @@ def place_words(profile: AccessProfile) -> str:
     return f"warp {warp} of {warps} in block {at} of a grid of {grid} blocks of {block} threads"
 
 
+def held_against(profile: AccessProfile, beside: AccessProfile) -> tuple[str, ...]:
+    """Say which places of the source fetch more or fewer sectors than with another block."""
+    others = {(row.source, row.line, row.text, row.kind): row for row in beside.rows}
+    block, other_block = block_words(profile.block), block_words(beside.block)
+    if profile.block == beside.block:
+        return ()
+    said = []
+    for row in profile.rows:
+        other = others.get((row.source, row.line, row.text, row.kind))
+        if other is None or not row.sectors or not other.sectors:
+            continue
+        here, there = f"{row.sectors_per_request:.3g}", f"{other.sectors_per_request:.3g}"
+        if here != there:
+            text, line = row.text, row.line
+            said.append(
+                f"{text} in line {line} fetches {here} sectors a request with a block of {block}, "
+                f"and {there} with {other_block}."
+            )
+    return tuple(said)
+
+
 def _row(profile: AccessProfile, number: int, one: AccessRow) -> Row:
     is_global = one.space == "global"
     total = one.sectors if is_global else one.passes
@@ -90,7 +116,7 @@ def _row(profile: AccessProfile, number: int, one: AccessRow) -> Row:
         "each": Cell(f"{total / one.requests:.3g}", total / one.requests, one),
         "least": Cell(f"{least / one.requests:.3g}", least / one.requests, one),
         "used": Cell(percent(used), used, one),
-        "compiled": Cell(_instructions(profile, one)),
+        "compiled": Cell(", ".join(_instructions(profile, one))),
         "conflicts": Cell("" if is_global else count(one.conflicts), one.conflicts, one),
     }
     title = f"{one.source}:{one.line} {one.text}"
@@ -98,18 +124,10 @@ def _row(profile: AccessProfile, number: int, one: AccessRow) -> Row:
     return Row(title, cells, tip, {str(number): title}, part=PARTS[one.space])
 
 
-def _instructions(profile: AccessProfile, row: AccessRow) -> str:
-    """Return what a row became, such as ``4 LDS.128, in a loop``."""
-    said = []
-    for one in made_of(profile.compiled, row) if profile.compiled is not None else ():
-        number, opcode, looped = one.instructions, one.opcode, one.in_loop
-        if looped == number:
-            said.append(f"{number} {opcode} in a loop")
-        elif looped:
-            said.append(f"{number} {opcode}, {looped} of them in a loop")
-        else:
-            said.append(f"{number} {opcode}")
-    return " · ".join(said)
+def _instructions(profile: AccessProfile, row: AccessRow) -> tuple[str, ...]:
+    """Return what a row became, such as ``4 LDS.128``."""
+    made = made_of(profile.compiled, row) if profile.compiled is not None else ()
+    return tuple(f"{one.instructions} {one.opcode}" for one in made)
 
 
 def _compiled(profile: AccessProfile) -> tuple[str, ...]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QTextDocument
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -12,6 +15,10 @@ from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.help_search import marked, plain_text, search
 from tests.gui.driver import until
 
+PICTURES = {
+    page: re.findall(r"!\[[^]]*\]\(([^)]+)\)", text) for page, (_, text) in contents().items()
+}
+IMAGE = int(QTextDocument.ResourceType.ImageResource.value)
 SOME = {
     "one": ("The roofline", "# The roofline\n\nSpeed of a [ridge](roofline.md) and **its** roofs."),
     "two": ("Sweeps", "A sweep under the roofline of a *device*, then the ridge of a roof."),
@@ -82,6 +89,12 @@ def test_words_are_found_with_the_keys_alone(shown: HelpWindow, qtbot: QtBot) ->
 
 
 def test_what_no_page_has_is_said(shown: HelpWindow) -> None:
+    assert PICTURES["accesses"] == ["accesses.png"]
+    for page, names in PICTURES.items():
+        shown.open_page(page)
+        for name in names:
+            picture = shown.browser.loadResource(IMAGE, QUrl(name))
+            assert picture, name
     QTest.keyClicks(shown.field, "zebra")
     assert shown.list.count() == 0
     assert shown.nothing.isVisible() and shown.nothing.text() == "No page has “zebra”."

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.panels.accesses import AccessesView
 from gpuexplorer.gui.panels.welcome import Welcome
 from gpuexplorer.gui.views.lab import LabView
 from gpuexplorer.gui.widgets.caption import SETTLE_MS
@@ -77,17 +78,25 @@ def test_the_blocks_shape_is_compared_and_explained(
 ) -> None:
     height = welcome.height()
     click(welcome, 0)
-    assert window.panels.places.current is window.panels.compare
-    assert "look at their speed" in welcome.words.text()
+    accesses = window.panels.accesses
+    assert window.panels.places.current is accesses
+    view = cast("AccessesView", accesses.view)
+    assert "Look at the sectors" in welcome.words.text()
+    until(qtbot, lambda: view.shown is not None)
+    assert "fetches 32 sectors a request with a block of 1×256, and 1 with 256×1" in (
+        view.notes.text()
+    )
     until(qtbot, lambda: welcome.words.text().startswith("A block of 1×256 is "), MOST_MS)
+    assert window.panels.places.current is accesses, "an answer takes nobody elsewhere"
     words = welcome.words.text()
     assert re.search(r"\d× (slower|faster) \(.+\) than 256×1\. One thread computes", words), words
     assert window.session.experiment.knobs.block == (1, 256, 1)
     assert welcome.height() == height, "an answer moves nothing"
-    view = window.panels.compare.comparing
-    assert view is not None
+    compare = window.panels.compare.comparing
+    assert compare is not None
+    window.panels.places.show_view(window.panels.compare)
     QTest.qWait(2 * SETTLE_MS)  # in which a line that says that the knobs moved would appear
-    assert not view.result.caption.moved, "they stand at one that was compared"
+    assert not compare.result.caption.moved, "they stand at one that was compared"
     assert welcome.more.isVisible() and not welcome.buttons[0].isVisible()
 
 
@@ -129,6 +138,7 @@ def test_another_measurement_is_no_answer(
     qtbot: QtBot, window: MainWindow, welcome: Welcome
 ) -> None:
     click(welcome, 0)
+    until(qtbot, lambda: (made := window.panels.compare.comparing) is not None and made.running)
     view = window.panels.compare.comparing
     assert view is not None
     view.stop()

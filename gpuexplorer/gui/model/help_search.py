@@ -27,7 +27,7 @@ def parts_of(typed: str) -> list[str]:
 
 def plain_text(markdown: str) -> str:
     """Return a page's words on one line, without the marks of Markdown."""
-    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", markdown)
+    text = re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", markdown)
     text = re.sub(r"^[#>|:\- ]+|[`*|]", " ", text, flags=re.MULTILINE)
     return " ".join(text.split())
 

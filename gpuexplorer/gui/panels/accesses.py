@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
-from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -47,22 +47,34 @@ NOTHING_YET = (
 
 
 class AccessesJob(EngineJob):
-    """Counts the accesses of one warp; ``ended`` carries the profile."""
+    """Counts the accesses of one warp, and of another configuration's warp to hold it against.
+
+    ``ended`` carries both profiles; None for the other where none was asked for.
+    """
 
     doing = "counting the accesses of a warp"
     done = "accesses counted"
     not_done = "counting was stopped"
 
     def __init__(
-        self, worker: EngineWorker, config: RunConfig, workload: Workload, look: AccessLook
+        self,
+        worker: EngineWorker,
+        config: RunConfig,
+        workload: Workload,
+        look: AccessLook,
+        beside: RunConfig | None = None,
     ) -> None:
         super().__init__(worker)
         self.setObjectName("accesses")
         self._config, self._workload, self._look = config, workload, look
+        self._beside = beside
 
     def work(self) -> object:
         """Count."""
-        return self.accesses(self._config, self._workload, self._look)
+        beside = None
+        if self._beside is not None:
+            beside = self.accesses(self._beside, self._workload, AccessLook())
+        return self.accesses(self._config, self._workload, self._look), beside
 
 
 class AccessesView(RecordingView):
@@ -71,10 +83,16 @@ class AccessesView(RecordingView):
     What was counted is then held against the instructions of ``architecture``.
     """
 
+    counted = Signal(object)
+    """The profile that was counted, why none could be, or None where counting was stopped."""
+
     def __init__(self, session: Session, architecture: Callable[[], str]) -> None:
         super().__init__(session, "accesses", NOTHING_YET)
         self.shown: AccessProfile | None = None
         self._architecture = architecture
+        self.beside: AccessProfile | None = None
+        """What the shown accesses are held against."""
+        self._against: RunConfig | None = None
         self._worker = KernelWorker()
         self._worker.answered.connect(self._compiled)
         self._asked = 0
@@ -197,6 +215,11 @@ class AccessesView(RecordingView):
         requests = count(self.shown.requests_total)
         return f"{requests} requests of '{self.shown.entry}'"
 
+    def hold_against(self, config: RunConfig) -> None:
+        """Hold what is counted from now on against another configuration of the same kernel."""
+        self._against, self.beside, self._look = config, None, AccessLook()
+        self._tried = None
+
     def count(self) -> None:
         """Count the accesses of the chosen warp with the present knobs."""
         if self._job is not None:
@@ -208,7 +231,13 @@ class AccessesView(RecordingView):
             return
         self._look = self._inside(self._look)
         session = self._session
-        job = AccessesJob(session.worker, config, session.experiment.workload, self._look)
+        against = self._against
+        if against is not None and msgspec.structs.replace(
+            against, block=config.block, grid=config.grid, tunables=config.tunables
+        ) != config:  # fmt: skip
+            against = self._against = self.beside = None
+        missing = against if self.beside is None else None
+        job = AccessesJob(session.worker, config, session.experiment.workload, self._look, missing)
         job.ended.connect(self._counted)
         self._tried = (config, self._look)
         if session.jobs.begin(job):
@@ -226,9 +255,12 @@ class AccessesView(RecordingView):
 
     def _counted(self, outcome: object) -> None:
         self._job = None
-        if isinstance(outcome, AccessProfile):
-            self.show_profile(outcome)
+        profile = outcome[0] if isinstance(outcome, tuple) else None
+        if isinstance(outcome, tuple) and isinstance(profile, AccessProfile):
+            self.beside = outcome[1] or self.beside
+            self.show_profile(profile)
         self.refresh()
+        self.counted.emit(profile or outcome)
 
     def _pick_warp(self, warp: int) -> None:
         self._look = msgspec.structs.replace(self._look, warp=warp)
@@ -272,7 +304,7 @@ class AccessesView(RecordingView):
         self.pages.setCurrentWidget(self.split)
 
     def _show_sheet(self, profile: AccessProfile) -> None:
-        sheet = sheet_of(profile)
+        sheet = sheet_of(profile, self.beside)
         self.table.show_sheet(sheet)
         self.notes.setText(" ".join(sheet.notes))
 
