@@ -19,7 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from gpuexplorer.analysis.architectures import DEFAULT_ARCHITECTURE, chosen_architectures
+from gpuexplorer.analysis.architectures import (
+    DEFAULT_ARCHITECTURE,
+    chosen_architectures,
+    one_architecture,
+)
 from gpuexplorer.analysis.listing import Listings
 from gpuexplorer.analysis.static import Analysis
 from gpuexplorer.calibration.store import CeilingStore
@@ -423,7 +427,7 @@ def accesses(
     request = request_of(chosen.name, **knobs)
     x, y, z = (*place, 0, 0, 0)[:3]
     look = AccessLook(launch=launch, block=(x, y, z), warp=warp)
-    (architecture,) = chosen_architectures([arch or DEFAULT_ARCHITECTURE])
+    architecture = one_architecture([arch] if isinstance(arch, str) else arch or ())
     with EngineSession(python=python, threads=request.threads) as session:
         config = complete(request, chosen, session.devices())
         profile = session.accesses(config, chosen, look)

@@ -61,6 +61,16 @@ def chosen_architectures(wanted: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names)) or list(ARCHITECTURES)
 
 
+def one_architecture(wanted: Iterable[str]) -> str:
+    """Return the architecture that is named, by default the usual one; InputError for several."""
+    found = chosen_architectures(tuple(wanted) or (DEFAULT_ARCHITECTURE,))
+    if len(found) > 1:
+        raise InputError(
+            "accesses are held against one architecture, and there are several", remedy="name one"
+        )
+    return found[0]
+
+
 def _one(text: str) -> str:
     plain = _plain(text)
     number = re.fullmatch(r"(?:sm)?(\d{2,3}[af]?)", plain)

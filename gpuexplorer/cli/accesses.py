@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from gpuexplorer.analysis.architectures import DEFAULT_ARCHITECTURE, chosen_architectures
+from gpuexplorer.analysis.architectures import one_architecture
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.knob_options import request_of
@@ -48,12 +48,7 @@ def accesses(options: argparse.Namespace) -> int:
     options.workload, options.device = options.subject, DEVICE
     take_files(options)
     workload = pick(load(options.kernels), options.workload)
-    if len(options.arch) > 1:
-        raise InputError(
-            "accesses are held against one architecture, and there are several",
-            remedy="give --arch once",
-        )
-    (arch,) = chosen_architectures(options.arch or [DEFAULT_ARCHITECTURE])
+    arch = one_architecture(options.arch)
     look = AccessLook(launch=options.launch, block=options.place, warp=options.warp)
     with open_session(options) as session:
         request = request_of(options)
