@@ -15,7 +15,7 @@ from gpuexplorer.cli.keeping import history_of, say_kept, warn_not_kept
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_results
-from gpuexplorer.cli.progress import NowAndThen
+from gpuexplorer.cli.progress import now_and_then
 from gpuexplorer.cli.sessions import open_session, python_of
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.compared import (
@@ -175,13 +175,7 @@ def _progress(comparing: Comparing) -> Iterator[Callable[[Sequence[Standing]], N
         with error_console().status("the first round: compiling and verifying") as status:
             yield lambda standings: status.update(_standing_words(comparing.rounds, standings))
         return
-    line = NowAndThen()
-
-    def plain(standings: Sequence[Standing]) -> None:
-        if line.due():
-            say(_standing_words(comparing.rounds, standings))
-
-    yield plain
+    yield now_and_then(lambda standings: _standing_words(comparing.rounds, standings))
 
 
 def _standing_words(rounds: int, standings: Sequence[Standing]) -> str:

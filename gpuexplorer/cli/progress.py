@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import ParamSpec
 
 from gpuexplorer.cli.messages import error_console, is_terminal, say
 from gpuexplorer.core.units import plural
 from gpuexplorer.engine.session import RunProgress
 
+P = ParamSpec("P")
 PLAIN_EVERY_S = 5.0
 STAGES = {
     "start": "starting the engine",
@@ -32,56 +33,44 @@ STAGES = {
 }
 
 
-class NowAndThen:
-    """Says when a line is due, so that a log stays short."""
+def now_and_then(words: Callable[P, str]) -> Callable[P, None]:
+    """Return what says ``words`` of its arguments in a line now and then: a log stays short."""
+    due = time.monotonic() + PLAIN_EVERY_S
 
-    def __init__(self) -> None:
-        self._due = time.monotonic() + PLAIN_EVERY_S
-
-    def due(self) -> bool:
-        """Whether a line is due; then the next one is later."""
+    def sink(*progress: P.args, **named: P.kwargs) -> None:
+        nonlocal due
         now = time.monotonic()
-        if now < self._due:
-            return False
-        self._due = now + PLAIN_EVERY_S
-        return True
+        if now >= due:
+            due = now + PLAIN_EVERY_S
+            say(words(*progress, **named))
+
+    return sink
 
 
-class ProgressSink(Protocol):
-    """Takes in how far a run is."""
-
-    def __call__(self, progress: RunProgress) -> None: ...
+RunSink = Callable[[RunProgress], None]
 
 
 @contextmanager
-def run_progress(title: str) -> Iterator[ProgressSink]:
+def run_progress(title: str) -> Iterator[RunSink]:
     """Show one run's progress until the block ends."""
     if is_terminal():
         with _bar(title) as sink:
             yield sink
     else:
-        yield _PlainLines(title)
+        yield now_and_then(
+            lambda progress: f"{title}: {', '.join(_facts(progress))}, {progress.elapsed_s:.0f} s"
+        )
 
 
-class _PlainLines:
-    """Says where the run is only when it takes long, so that a log stays short."""
-
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._line = NowAndThen()
-
-    def __call__(self, progress: RunProgress) -> None:
-        if not self._line.due():
-            return
-        facts = [STAGES.get(progress.stage, progress.stage)]
-        if progress.samples:
-            facts.append(plural(progress.samples, "{number} sample", "{number} samples"))
-        facts.append(f"{progress.elapsed_s:.0f} s")
-        say(f"{self._title}: {', '.join(facts)}")
+def _facts(progress: RunProgress) -> list[str]:
+    facts = [STAGES.get(progress.stage, progress.stage)]
+    if progress.samples:
+        facts.append(plural(progress.samples, "{number} sample", "{number} samples"))
+    return facts
 
 
 @contextmanager
-def _bar(title: str) -> Iterator[ProgressSink]:
+def _bar(title: str) -> Iterator[RunSink]:
     from rich.console import Group
     from rich.live import Live
     from rich.progress import BarColumn, SpinnerColumn, TextColumn
@@ -97,23 +86,18 @@ def _bar(title: str) -> Iterator[ProgressSink]:
         measuring_since: list[float] = []
 
         def sink(progress: RunProgress) -> None:
-            facts = [STAGES.get(progress.stage, progress.stage)]
-            if progress.samples:
-                facts.append(plural(progress.samples, "{number} sample", "{number} samples"))
             if progress.samples and progress.seconds:
                 if not measuring_since:
                     measuring_since.append(progress.elapsed_s)
                 done = progress.elapsed_s - measuring_since[0]
                 bar.update(task, total=progress.seconds, completed=min(done, progress.seconds))
-            bar.update(task, description=" · ".join(facts))
+            bar.update(task, description=" · ".join(_facts(progress)))
 
         yield sink
 
 
-class StepSink(Protocol):
-    """Takes in how many steps of a long work are done, of how many, and which is under way."""
-
-    def __call__(self, done: int, total: int, words: str) -> None: ...
+StepSink = Callable[[int, int, str], None]
+"""Takes in how many steps of a long work are done, of how many, and which is under way."""
 
 
 class Steps:
@@ -138,7 +122,7 @@ class Steps:
 def steps_progress(title: str) -> Iterator[StepSink]:
     """Show the progress of work in steps until the block ends."""
     if not is_terminal():
-        yield _PlainSteps(title)
+        yield now_and_then(lambda done, total, words: f"{title}: {done} of {total}, {words}")
         return
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as RichProgress
@@ -157,15 +141,3 @@ def steps_progress(title: str) -> Iterator[StepSink]:
             bar.update(task, completed=done, total=total, description=words)
 
         yield sink
-
-
-class _PlainSteps:
-    """A line from time to time, so that a log stays short."""
-
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._line = NowAndThen()
-
-    def __call__(self, done: int, total: int, words: str) -> None:
-        if self._line.due():
-            say(f"{self._title}: {done} of {total}, {words}")

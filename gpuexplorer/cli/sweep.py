@@ -17,7 +17,7 @@ from gpuexplorer.cli.detach import check_detach, collected, detach
 from gpuexplorer.cli.keeping import warn_not_kept
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_results
-from gpuexplorer.cli.progress import NowAndThen
+from gpuexplorer.cli.progress import now_and_then
 from gpuexplorer.cli.sessions import opener, python_of
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.cluster.connection import Cluster
@@ -312,25 +312,18 @@ def sweep_progress(waiting: int, cluster: Cluster | None = None) -> Iterator[Ste
     if not waiting:
         yield lambda step: None
     elif not is_terminal():
-        yield _PlainLines()
+        plain = now_and_then(_step_words)
+        yield lambda step: None if step.ended else plain(step)
     else:
         with _bar(cluster) as sink:
             yield sink
 
 
-class _PlainLines:
-    """A line now and then, so that a log stays short."""
-
-    def __init__(self) -> None:
-        self._line = NowAndThen()
-
-    def __call__(self, step: SweepStep) -> None:
-        if step.ended or not self._line.due():
-            return
-        say(
-            f"{count(step.done)} of {count(step.total)} done, left: {step.left.words}, "
-            f"now {step.cell.point.words}"
-        )
+def _step_words(step: SweepStep) -> str:
+    return (
+        f"{count(step.done)} of {count(step.total)} done, left: {step.left.words}, "
+        f"now {step.cell.point.words}"
+    )
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from gpuexplorer.cli.keeping import history_of
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_targets, json_path
-from gpuexplorer.cli.progress import NowAndThen
+from gpuexplorer.cli.progress import now_and_then
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.cli.tuned import tuning_line
@@ -210,7 +210,9 @@ def tune_progress(title: str, budget: Budget) -> Iterator[ProgressSink]:
         with _bar(title, budget) as sink:
             yield sink
     else:
-        yield _PlainLines(title)
+        yield now_and_then(
+            lambda progress: f"{title}: {done_words(progress)}, {best_words(progress)}"
+        )
 
 
 def best_words(progress: TuningProgress) -> str:
@@ -227,18 +229,6 @@ def done_words(progress: TuningProgress) -> str:
     if progress.total is not None:
         done = f"{progress.done} of {progress.total}"
     return f"{done} rounds of the final" if progress.phase == "final" else f"{done} configurations"
-
-
-class _PlainLines:
-    """A line for a better one, and from time to time, so that a log stays short."""
-
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._line = NowAndThen()
-
-    def __call__(self, progress: TuningProgress) -> None:
-        if self._line.due():
-            say(f"{self._title}: {done_words(progress)}, {best_words(progress)}")
 
 
 @contextmanager

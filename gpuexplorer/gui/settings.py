@@ -22,8 +22,53 @@ def settings_file() -> Path:
     return config_folder() / "window.ini"
 
 
+class _Flag:
+    """A setting that is on or off."""
+
+    def __init__(self, key: str, *, default: bool) -> None:
+        self._key, self._default = key, "true" if default else "false"
+
+    def __get__(self, settings: Settings, _: type[Settings]) -> bool:
+        return str(settings._store.value(self._key, self._default)) == "true"
+
+    def __set__(self, settings: Settings, value: bool) -> None:
+        settings._store.setValue(self._key, "true" if value else "false")
+
+
+class _Folder:
+    """A setting that is a folder; the user's own one by default."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def __get__(self, settings: Settings, _: type[Settings]) -> Path:
+        return Path(str(settings._store.value(self._key, str(Path.home()))))
+
+    def __set__(self, settings: Settings, value: Path) -> None:
+        settings._store.setValue(self._key, str(value))
+
+
 class Settings:
     """Typed access to the settings; a value that is missing or broken is its default."""
+
+    welcome = _Flag("window/welcome", default=True)
+    """Whether the welcome is shown."""
+    live_at_start = _Flag("window/live_at_start", default=True)
+    """Whether measuring starts by itself."""
+    calibrates_when_idle = _Flag("engine/calibrates_when_idle", default=True)
+    """Whether a device is calibrated in brief the first time that it has nothing to do."""
+    waits_for_others = _Flag("engine/waits_for_others", default=False)
+    """Whether runs wait until nobody else uses the device."""
+    leaves_processor = _Flag("engine/leaves_processor", default=False)
+    """Whether engines leave the processor to other programs first."""
+    pictures_as_window = _Flag("export/as_window", default=False)
+    """Whether exported pictures have the window's colours instead of light ones."""
+    device_plots = _Flag("window/device_plots", default=False)
+    """Whether all figures of the device are shown over time."""
+    export_folder = _Folder("export/folder")
+    """Where the last export went."""
+    session_folder = _Folder("session/folder")
+    """Where the last session file was."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._store = QSettings(str(path or settings_file()), QSettings.Format.IniFormat)
@@ -43,60 +88,6 @@ class Settings:
         self._store.setValue("window/theme", value)
 
     @property
-    def welcome(self) -> bool:
-        """Whether the welcome is shown."""
-        return str(self._store.value("window/welcome", "true")) == "true"
-
-    @welcome.setter
-    def welcome(self, value: bool) -> None:
-        self._store.setValue("window/welcome", "true" if value else "false")
-
-    @property
-    def live_at_start(self) -> bool:
-        """Whether measuring starts by itself."""
-        return str(self._store.value("window/live_at_start", "true")) == "true"
-
-    @live_at_start.setter
-    def live_at_start(self, value: bool) -> None:
-        self._store.setValue("window/live_at_start", "true" if value else "false")
-
-    @property
-    def calibrates_when_idle(self) -> bool:
-        """Whether a device is calibrated in brief the first time that it has nothing to do."""
-        return str(self._store.value("engine/calibrates_when_idle", "true")) == "true"
-
-    @calibrates_when_idle.setter
-    def calibrates_when_idle(self, value: bool) -> None:
-        self._store.setValue("engine/calibrates_when_idle", "true" if value else "false")
-
-    @property
-    def waits_for_others(self) -> bool:
-        """Whether runs wait until nobody else uses the device."""
-        return str(self._store.value("engine/waits_for_others", "false")) == "true"
-
-    @waits_for_others.setter
-    def waits_for_others(self, value: bool) -> None:
-        self._store.setValue("engine/waits_for_others", "true" if value else "false")
-
-    @property
-    def leaves_processor(self) -> bool:
-        """Whether engines leave the processor to other programs first."""
-        return str(self._store.value("engine/leaves_processor", "false")) == "true"
-
-    @leaves_processor.setter
-    def leaves_processor(self, value: bool) -> None:
-        self._store.setValue("engine/leaves_processor", "true" if value else "false")
-
-    @property
-    def pictures_as_window(self) -> bool:
-        """Whether exported pictures have the window's colours instead of light ones."""
-        return str(self._store.value("export/as_window", "false")) == "true"
-
-    @pictures_as_window.setter
-    def pictures_as_window(self, value: bool) -> None:
-        self._store.setValue("export/as_window", "true" if value else "false")
-
-    @property
     def text_size(self) -> float:
         """How many times as large as usual the window draws everything."""
         value = str(self._store.value("window/text_size", "1.0"))
@@ -105,15 +96,6 @@ class Settings:
     @text_size.setter
     def text_size(self, value: float) -> None:
         self._store.setValue("window/text_size", str(value))
-
-    @property
-    def device_plots(self) -> bool:
-        """Whether all figures of the device are shown over time."""
-        return str(self._store.value("window/device_plots", "false")) == "true"
-
-    @device_plots.setter
-    def device_plots(self, value: bool) -> None:
-        self._store.setValue("window/device_plots", "true" if value else "false")
 
     @property
     def history_shown(self) -> bool | None:
@@ -143,17 +125,11 @@ class Settings:
     @property
     def kernel_folders(self) -> list[Path]:
         """The user's own folders of workloads."""
-        value = str(self._store.value("kernels/folders", "") or "")
-        try:
-            return [Path(p) for p in msgspec.json.decode(value.encode() or b"[]", type=list[str])]
-        except msgspec.DecodeError:
-            return []
+        return self._paths("kernels/folders")
 
     @kernel_folders.setter
     def kernel_folders(self, value: list[Path]) -> None:
-        self._store.setValue(
-            "kernels/folders", msgspec.json.encode([str(p) for p in value]).decode()
-        )
+        self._set_paths("kernels/folders", value)
 
     @property
     def knobs(self) -> Knobs | None:
@@ -169,15 +145,6 @@ class Settings:
         self._store.setValue("experiment/knobs", msgspec.json.encode(value).decode())
 
     @property
-    def export_folder(self) -> Path:
-        """Where the last export went."""
-        return Path(str(self._store.value("export/folder", str(Path.home()))))
-
-    @export_folder.setter
-    def export_folder(self, value: Path) -> None:
-        self._store.setValue("export/folder", str(value))
-
-    @property
     def export_format(self) -> str:
         """What the last exported file ended in."""
         return str(self._store.value("export/format", "png"))
@@ -187,35 +154,30 @@ class Settings:
         self._store.setValue("export/format", value)
 
     @property
-    def session_folder(self) -> Path:
-        """Where the last session file was."""
-        return Path(str(self._store.value("session/folder", str(Path.home()))))
-
-    @session_folder.setter
-    def session_folder(self, value: Path) -> None:
-        self._store.setValue("session/folder", str(value))
-
-    @property
     def recent_sessions(self) -> list[Path]:
         """The session files used last, the latest first."""
-        value = str(self._store.value("session/recent", "") or "")
+        return self._paths("session/recent")
+
+    def remember_session(self, path: Path) -> None:
+        """Note a session file as the one used last."""
+        path = path.absolute()
+        recent = [path, *(p for p in self.recent_sessions if p != path)]
+        self._set_paths("session/recent", recent[:MAX_RECENT])
+
+    def forget_session(self, path: Path) -> None:
+        """Offer a session file no more."""
+        recent = [p for p in self.recent_sessions if p != path.absolute()]
+        self._set_paths("session/recent", recent)
+
+    def _paths(self, key: str) -> list[Path]:
+        value = str(self._store.value(key, "") or "")
         try:
             return [Path(p) for p in msgspec.json.decode(value.encode() or b"[]", type=list[str])]
         except msgspec.DecodeError:
             return []
 
-    def remember_session(self, path: Path) -> None:
-        """Note a session file as the one used last."""
-        path = path.absolute()
-        self._set_recent([path, *(p for p in self.recent_sessions if p != path)])
-
-    def forget_session(self, path: Path) -> None:
-        """Offer a session file no more."""
-        self._set_recent([p for p in self.recent_sessions if p != path.absolute()])
-
-    def _set_recent(self, paths: list[Path]) -> None:
-        kept = [str(p) for p in paths[:MAX_RECENT]]
-        self._store.setValue("session/recent", msgspec.json.encode(kept).decode())
+    def _set_paths(self, key: str, paths: list[Path]) -> None:
+        self._store.setValue(key, msgspec.json.encode([str(p) for p in paths]).decode())
 
     def bytes_of(self, name: str) -> QByteArray:
         """Return a geometry or layout; empty when there is none."""
