@@ -32,10 +32,9 @@ from gpuexplorer.engine.outbox import Outbox
 from gpuexplorer.engine.overdue import SLACK_S, Overdue
 from gpuexplorer.engine.packages import installed
 from gpuexplorer.engine.profile import profile_command, profile_environment
-from gpuexplorer.measure.accesses import count_accesses
 from gpuexplorer.measure.job import Ready, Stopped, TooLong
 from gpuexplorer.measure.laboratory import Laboratory, traffic_of, untimed_B_of
-from gpuexplorer.measure.operators import record_operators
+from gpuexplorer.measure.recordings import count_accesses, record_operators
 from gpuexplorer.measure.transfers import METHOD as SEQUENCE_METHOD
 from gpuexplorer.telemetry import ncu
 from gpuexplorer.telemetry.ladder import survey

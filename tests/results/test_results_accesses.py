@@ -12,8 +12,8 @@ from gpuexplorer.analysis.advice.accesses import access_advice
 from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.sheet import Medium
-from gpuexplorer.measure.accesses import count_accesses
 from gpuexplorer.measure.laboratory import Laboratory
+from gpuexplorer.measure.recordings import count_accesses
 from gpuexplorer.results.accesses import place_words, sheet_of
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
