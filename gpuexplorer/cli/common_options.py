@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gpuexplorer.cli import values
+from gpuexplorer.cli.knob_options import add_knob, add_knobs
 from gpuexplorer.core.shared_device import FAR_NICE, WHEN_SHARED
 
 Group = argparse._ActionsContainer
@@ -161,3 +162,53 @@ def no_history(files: Group, what: str = "the runs") -> None:
     files.add_argument(
         "--no-history", action="store_true", help=f"do not keep {what} in the history"
     )
+
+
+CHECK_EXAMPLES = "example:\n  gpuexplorer check-kernels my-kernels"
+
+CALIBRATE_EXAMPLES = """examples:
+  gpuexplorer calibrate
+  gpuexplorer calibrate --device cuda:0 --json ceilings.json
+  gpuexplorer calibrate --threads 4 --quick"""
+
+SELFTEST_EXAMPLES = """examples:
+  gpuexplorer selftest --quick
+  gpuexplorer selftest --device cuda:0 --json selftest.json
+  gpuexplorer selftest --device cpu --section timing"""
+
+
+def add_devices(devices: argparse.ArgumentParser) -> None:
+    """Add the options of ``devices``."""
+    add_knob(devices, "threads")
+
+
+def add_check(check: argparse.ArgumentParser) -> None:
+    """Add the options of ``check-kernels``."""
+    check.add_argument(
+        "folder", metavar="DIR", type=Path, help="a workload's folder, or one of many"
+    )
+    add_knobs(check, "device", "threads")
+
+
+def add_calibrate(calibrate: argparse.ArgumentParser) -> None:
+    """Add the options of ``calibrate``."""
+    add_knob(calibrate, "device")
+    calibrate.add_argument(
+        "--quick", action="store_true", help="smaller arrays, fewer and shorter runs"
+    )
+    add_knob(calibrate, "threads")
+
+
+def add_selftest(selftest: argparse.ArgumentParser) -> None:
+    """Add the options of ``selftest``."""
+    add_knob(selftest, "device")
+    selftest.add_argument(
+        "--quick", action="store_true",
+        help="each variant and precision at its most telling sizes only: about a minute on a CPU",
+    )  # fmt: skip
+    selftest.add_argument(
+        "--section", action="append", default=[], metavar="NAME",
+        help="only this part: kernels, memory, occupancy, timing, ceilings, telemetry or recovery; "
+        "may repeat",
+    )  # fmt: skip
+    add_knob(selftest, "threads")

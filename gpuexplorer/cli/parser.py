@@ -12,7 +12,6 @@ from typing import NamedTuple, NoReturn
 from gpuexplorer.cli import (
     cluster_options,
     compare_options,
-    device_options,
     engines_options,
     history_options,
     jobs_options,
@@ -68,7 +67,7 @@ TABLE: dict[str, Command] = {
     "devices": Command(
         "list the devices that can run work here, and what is missing for the others",
         "devices",
-        device_options.add_devices,
+        common.add_devices,
     ),
     "engines": Command(
         "the Pythons that engines run in: what each has, and what it lacks",
@@ -176,20 +175,20 @@ TABLE: dict[str, Command] = {
     "check-kernels": Command(
         "compile, run and verify every variant of a folder of workloads",
         "check",
-        device_options.add_check,
-        device_options.CHECK_EXAMPLES,
+        common.add_check,
+        common.CHECK_EXAMPLES,
     ),
     "calibrate": Command(
         "measure what a device can do at most, which every run is held against",
         "calibrate",
-        device_options.add_calibrate,
-        device_options.CALIBRATE_EXAMPLES,
+        common.add_calibrate,
+        common.CALIBRATE_EXAMPLES,
     ),
     "selftest": Command(
         "test a device: kernels, memory, timing, telemetry, faults; 1 when any check fails",
         "selftest",
-        device_options.add_selftest,
-        device_options.SELFTEST_EXAMPLES,
+        common.add_selftest,
+        common.SELFTEST_EXAMPLES,
     ),
     "doctor": Command(
         "check this installation and say what to do about each problem",

@@ -74,7 +74,7 @@ def _print(report: SelfTestReport, console: Console, verbose: bool) -> None:
     from rich.text import Text
 
     from gpuexplorer.cli.sheets import print_sheet
-    from gpuexplorer.selftest.sheet import sheet_of
+    from gpuexplorer.selftest.report import sheet_of
 
     device = report.device
     console.print(f"{device.name} ({device.id}), {device.driver}\n", markup=False)

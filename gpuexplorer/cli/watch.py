@@ -13,8 +13,7 @@ from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.units import plural
 from gpuexplorer.search.versions import Version, Versions
-from gpuexplorer.workloads.loader import load, own_root, pick
-from gpuexplorer.workloads.watch import Stamps, source_paths, stamps
+from gpuexplorer.workloads.loader import Stamps, load, own_root, pick, source_paths, stamps
 from gpuexplorer.workloads.workload import Workload
 
 LOOK_S = 0.05

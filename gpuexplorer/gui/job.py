@@ -15,12 +15,14 @@ from PySide6.QtCore import Signal
 
 from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import Cancelled
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.receiver import CeilingsOf, Receiver
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.gui.task import Task, outcome_of
 from gpuexplorer.gui.worker import EngineWorker, JobEvent
 from gpuexplorer.workloads.workload import Workload
@@ -161,3 +163,32 @@ class EngineJob(Task):
             if run.take(heard):
                 return run
         raise Cancelled
+
+
+class JobEngine:
+    """An engine of this job alone; it stops when the job does."""
+
+    def __init__(self, job: EngineJob, session: EngineSession) -> None:
+        self._job, self._session = job, session
+
+    @property
+    def pid(self) -> int | None:
+        """The engine's process number, while there is one."""
+        return self._session.pid
+
+    def devices(self) -> DeviceList:
+        """Return what it can run work on."""
+        return self._session.devices(on_wait=self._job.keep_going)
+
+    def close(self) -> None:
+        """End it."""
+        self._session.close()
+
+    def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
+        """Measure as the job does: not while it is paused, and not once it is cancelled."""
+        self._job.keep_going()
+        return self._session.measure(config, workload, options, on_progress=self._look)
+
+    def _look(self, _: RunProgress) -> None:
+        if self._job.cancelled:
+            raise Cancelled

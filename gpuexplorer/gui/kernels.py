@@ -20,9 +20,10 @@ from gpuexplorer.workloads.loader import (
     own_root,
     own_workload,
     read_folder,
+    source_paths,
+    stamps,
     workload_folders,
 )
-from gpuexplorer.workloads.watch import source_paths, stamps
 from gpuexplorer.workloads.workload import Workload
 
 WATCH_MS = 150

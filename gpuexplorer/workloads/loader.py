@@ -1,4 +1,4 @@
-"""Find and read workload folders: the shipped ones and the user's own."""
+"""Find and read workload folders, the shipped ones and the user's own, and see what moved there."""
 
 from __future__ import annotations
 
@@ -242,3 +242,26 @@ def pick(workloads: dict[str, Workload], name: str) -> Workload:
         path = known_path(name)
         remedy = f"add --kernels {path}" if path else suggestion(name, sorted(workloads))
         raise InputError(f"no workload '{name}'", remedy=remedy) from None
+
+
+Stamps = frozenset[tuple[str, int, int]]
+"""Of each file its path, the time of its last change and its size."""
+
+
+def source_paths(workload: Workload) -> list[Path]:
+    """Return the manifest and the sources of a workload that was read from files."""
+    origin = Path(workload.source.origin)
+    manifest = manifest_path(origin) if is_kernel_file(origin) else origin
+    return [manifest, *(origin.parent / name for name in workload.source.files)]
+
+
+def stamps(paths: Iterable[Path]) -> Stamps:
+    """Return what tells whether files changed; one that cannot be looked at is left out."""
+    found = set()
+    for path in paths:
+        try:
+            state = path.stat()
+        except OSError:
+            continue
+        found.add((str(path), state.st_mtime_ns, state.st_size))
+    return frozenset(found)

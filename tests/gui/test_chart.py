@@ -18,8 +18,7 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Kind, Panel, Role, Series, series
 from gpuexplorer.charts.style import STROKES
 from gpuexplorer.gui.show.chart import ChartView
-from gpuexplorer.gui.show.panel import PanelView
-from gpuexplorer.gui.show.ranges import axis_range
+from gpuexplorer.gui.show.panel import PanelView, axis_range
 from gpuexplorer.gui.theme import make_theme, theme
 from tests.gui.driver import move_pointer, until
 

@@ -22,8 +22,7 @@ from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
-from gpuexplorer.gui.job import EngineJob
-from gpuexplorer.gui.job_engine import JobEngine
+from gpuexplorer.gui.job import EngineJob, JobEngine
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.compare import Comparing, ContestantConfig, Standing

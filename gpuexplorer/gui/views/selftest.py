@@ -35,9 +35,15 @@ from gpuexplorer.gui.views.job_control import JobControl
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.selftest.context import SelfTestOptions
-from gpuexplorer.selftest.report import CheckResult, SectionResult, SelfTestReport, sum_up
+from gpuexplorer.selftest.report import (
+    CheckResult,
+    SectionResult,
+    SelfTestReport,
+    checks_sheet,
+    sheet_of,
+    sum_up,
+)
 from gpuexplorer.selftest.run import SECTIONS, run_selftest
-from gpuexplorer.selftest.sheet import checks_sheet, sheet_of
 
 TELL_EVERY_S = 0.1
 """Checks are told together, so that short ones do not flood the window."""

@@ -23,8 +23,7 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exported
-from gpuexplorer.gui.job import EngineJob
-from gpuexplorer.gui.job_engine import JobEngine
+from gpuexplorer.gui.job import EngineJob, JobEngine
 from gpuexplorer.gui.model.job import Held, JobModel, Progress, duration
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.job_view import JobView, Preview
