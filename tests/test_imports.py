@@ -17,11 +17,8 @@ Imports = dict[str, set[str]]
 PUBLIC_FUNCTIONS = (PACKAGE, f"{PACKAGE}.api")
 """The package hands its public functions out, which load on first use."""
 LEFT = {
-    ("gpuexplorer.gui.dialogs", "gpuexplorer.gui.main_window"),
-    ("gpuexplorer.gui.importer", "gpuexplorer.gui.main_window"),
     ("gpuexplorer.gui.jobs", "gpuexplorer.gui.session"),
     ("gpuexplorer.gui.listener", "gpuexplorer.gui.session"),
-    ("gpuexplorer.gui.wiring", "gpuexplorer.gui.main_window"),
 }
 """Imports that still close a circle. The list only ever gets shorter."""
 

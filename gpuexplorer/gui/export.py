@@ -16,7 +16,9 @@ from PySide6.QtWidgets import QWidget
 
 from gpuexplorer import exchange
 from gpuexplorer.charts.build import run_chart
+from gpuexplorer.charts.roofline import roofline_chart
 from gpuexplorer.charts.spec import ChartSpec, encode
+from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.frozen import module_command
@@ -26,6 +28,7 @@ from gpuexplorer.exchange.document import run_json, runs_json
 from gpuexplorer.gui.child import CONVERTED, convert
 from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.task import Tasks
 from gpuexplorer.gui.theme import theme
@@ -125,6 +128,27 @@ def exported_runs(
         document,
         lambda path: exchange.write_csv((one.result(listed=False) for one in taken), path),
         chart or drawn,
+    )
+
+
+def exported_session(session: Session, *, roofline: bool) -> Exported:
+    """Return how the current run is written, with the ghosts after it, or drawn in the roofline.
+
+    Raises InputError without samples.
+    """
+    run = session.live_model.current
+    record = run.record if run is not None else None
+    if run is None or record is None:
+        raise InputError("there are no samples to export yet")
+    records = [record, *(p.record for p in session.live_model.pins if p.ticket != run.ticket)]
+    if not roofline:
+        return exported_runs(records)
+    picture = session.roofline_picture()
+    config, device = record.prepared.config, record.prepared.device
+    title = f"{config.workload}: roofline"
+    subtitle = f"{config_words(config)}\n{device.name}, {device.driver}"
+    return exported_runs(
+        records, lambda: roofline_chart(picture, title=title, subtitle=subtitle), "roofline"
     )
 
 

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.gui.child import Child
 from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.task import Tasks
-
-if TYPE_CHECKING:
-    from gpuexplorer.gui.main_window import MainWindow
 
 READ = "Runs (*.json *.parquet *.pq);;All files (*)"
 ERRORS_SHOWN = 3
@@ -34,11 +32,18 @@ def import_files(paths: Sequence[Path], child: Child) -> tuple[list[Any], list[s
 
 
 class Importer(QObject):
-    """Asks for files, has them read in the background, and says what became of it."""
+    """Asks for files, has them read in the background, and says what became of it.
 
-    def __init__(self, window: MainWindow) -> None:
+    ``notice`` carries a sentence for the banner, ``busy_with`` one for the status bar, empty once
+    it is over.
+    """
+
+    notice = Signal(object)
+    busy_with = Signal(str)
+
+    def __init__(self, window: QWidget, settings: Settings) -> None:
         super().__init__(window)
-        self._window = window
+        self._window, self._settings = window, settings
         self._tasks = Tasks(self)
         self._child: Child | None = None
 
@@ -51,7 +56,7 @@ class Importer(QObject):
 
     def ask_import(self) -> None:
         """Ask for files and import them."""
-        folder = str(self._window.settings.export_folder)
+        folder = str(self._settings.export_folder)
         names, _ = QFileDialog.getOpenFileNames(self._window, "Import runs", folder, READ)
         if names:
             self.take([Path(name) for name in names])
@@ -59,17 +64,16 @@ class Importer(QObject):
     def take(self, paths: Sequence[Path]) -> None:
         """Import files into the history in the background."""
         if self.busy:
-            self._say(Notice("warning", "Another import is still running."))
+            self.notice.emit(Notice("warning", "Another import is still running."))
             return
         child = self._child = Child()
-        self._window.status.say(
-            f"Importing {paths[0].name}…" if len(paths) == 1 else f"Importing {len(paths)} files…",
-            0,
+        self.busy_with.emit(
+            f"Importing {paths[0].name}…" if len(paths) == 1 else f"Importing {len(paths)} files…"
         )
         self._tasks.do("the import", lambda _: import_files(paths, child), self._taken)
 
     def _taken(self, outcome: tuple[list[Any], list[str]] | ExplorerError | None) -> None:
-        self._window.status.say("", 0)
+        self.busy_with.emit("")
         files, errors = outcome if isinstance(outcome, tuple) else ([], [str(outcome)])
         parts = [imported_words(files)] if files else []
         parts += [f"{capital(words)}." for words in errors[:ERRORS_SHOWN]]
@@ -83,16 +87,13 @@ class Importer(QObject):
             )
         notes = "\n".join(note for one in files for note in one["notes"])
         kind = "info" if not errors else "warning" if files else "bad"
-        self._say(Notice(kind, " ".join(parts), detail=notes))
+        self.notice.emit(Notice(kind, " ".join(parts), detail=notes))
 
     def close_down(self) -> None:
         """End an import that is going on; a file that is not in yet stays out."""
         if self._child is not None:
             self._child.end()
         self._tasks.close_down()
-
-    def _say(self, notice: Notice) -> None:
-        self._window.panels.banner.say(notice.kind, notice.text, (), notice.detail)
 
 
 def imported_words(files: Sequence[dict[str, Any]]) -> str:

@@ -11,19 +11,17 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QPaintEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gpuexplorer.charts.roofline import roofline_chart
-from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.shared_device import POLITE, choose_sharing
+from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.gui import able, wiring
+from gpuexplorer.gui import able
 from gpuexplorer.gui.actions import Commands, when
+from gpuexplorer.gui.choices import Choices
 from gpuexplorer.gui.dialogs import Dialogs
 from gpuexplorer.gui.engine import EngineChoice, offer_engines
-from gpuexplorer.gui.export import Exported, Exporter, exported_runs
+from gpuexplorer.gui.export import Exporter, exported_runs, exported_session
 from gpuexplorer.gui.frames import Frames
 from gpuexplorer.gui.housekeeping import Housekeeping
 from gpuexplorer.gui.idle_calibration import IdleCalibration
@@ -44,7 +42,6 @@ from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.session_file import SessionFiles
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.status import StatusLine
-from gpuexplorer.gui.theme import Choice, theme
 from gpuexplorer.gui.tune_control import TuneControl
 from gpuexplorer.workloads.choose import find_device
 
@@ -77,22 +74,23 @@ class MainWindow(KeyWindow):
         self.kernels = Kernels(self, session, settings, kernel_folders)
         self.own_files = OwnFiles(self, self.kernels)
         self.exporter = Exporter(self, settings)
-        self.importer = Importer(self)
+        self.importer = Importer(self, settings)
         self.sessions = SessionFiles(self, session, settings, self._view, self._show_view)
         self.housekeeping = Housekeeping(self)
         self.preloader = Preloader()
         self.idle_calibration = IdleCalibration(session, settings)
         self.tuning = TuneControl(self, session)
-        self.dialogs = Dialogs(self)
+        self.dialogs = Dialogs(self, session, settings, self.sessions, self.kernels)
         self.restart = Restart(self, session, self.sessions, self.engine.may_close)
         self.restart.notice.connect(self.show_notice)
-        self._text_size = settings.text_size
-        """That the window is drawn with."""
+        self.choices = Choices(
+            session, settings, self.engine, self.idle_calibration, self.restart.begin
+        )
         self.commands = Commands(self, self.engine.thread_choices, default_threads())
         self._put_together()
-        wiring.connect_session(self)
-        wiring.connect_views(self)
-        wiring.connect_commands(self)
+        self._connect_session()
+        self._connect_views()
+        self._connect_commands()
         self.first_paint.connect(self._begin, Qt.ConnectionType.QueuedConnection)
         self._restore()
         self.show_state()
@@ -118,7 +116,7 @@ class MainWindow(KeyWindow):
         self.setCentralWidget(whole)
         welcome = self.commands.panel("Welcome", panels.welcome)
         welcome.setChecked(self.settings.welcome)
-        welcome.toggled.connect(self.set_welcome)
+        welcome.toggled.connect(self._set_welcome)
         panels.welcome.closed.connect(partial(welcome.setChecked, False))
         shown = [
             self.commands.panel(words, widget)
@@ -138,6 +136,9 @@ class MainWindow(KeyWindow):
         self.status = StatusLine(self.session)
         self.setStatusBar(self.status)
 
+    def _set_welcome(self, on: bool) -> None:
+        self.settings.welcome = on
+
     def _restore(self) -> None:
         self.session.live_at_start = self.settings.live_at_start
         knobs = self.settings.knobs
@@ -148,6 +149,116 @@ class MainWindow(KeyWindow):
         self.panels.restore(self.settings)
         self.panel_rooms.fit_height()
         self.show_knobs()
+
+    # ---- what hears what
+
+    def _connect_session(self) -> None:
+        """Show what the session and its helpers tell."""
+        session, status = self.session, self.status
+        session.frame.connect(self.frames.draw)
+        session.state_changed.connect(self.show_state)
+        session.knobs_changed.connect(self.show_knobs)
+        session.devices_changed.connect(self.show_devices)
+        session.started_by_itself.connect(self.say_started)
+        session.engines_asked.connect(self.engine.show)
+        self.engine.message.connect(status.say)
+        self.engine.help_asked.connect(partial(self.dialogs.show_help, "engines"))
+        for worker in (self.exporter, self.importer):
+            worker.busy_with.connect(lambda words: status.say(words, 0))
+        self.kernels.folders_changed.connect(self.insight.set_kernel_folders)
+        sessions = self.sessions
+        sessions.replaced.connect(self.show_replaced)
+        sessions.changed.connect(self.show_title)
+        sessions.sources_asked.connect(self.dialogs.show_sources)
+        editing = self.panels.kernel.editing
+        self.kernels.with_edits = editing.with_edits
+        for one in (session, self.kernels, self.own_files, editing, sessions, self.tuning,
+                    self.exporter, self.importer, self.dialogs, self.choices):  # fmt: skip
+            one.notice.connect(self.show_notice)
+        for other in (self.kernels, sessions, self.tuning, self.dialogs):
+            other.message.connect(status.say)
+
+    def _connect_views(self) -> None:
+        """Have the views' wishes done, and what they hold kept in session files."""
+        panels, status = self.panels, self.status
+        panels.timing.drawn.connect(self.drawn)
+        panels.timing.span_changed.connect(self.frames.follow)
+        panels.pins.removed.connect(self.unpin)
+        panels.insight.copied.connect(status.say)
+        panels.insight.advice.applied.connect(self.apply)
+        panels.insight.missing.set_up_asked.connect(self.engine.set_up)
+        panels.insight.advice.why.connect(partial(self.dialogs.show_help, "advice"))
+        panels.roofline.message.connect(status.say)
+        panels.roofline.restored.connect(self.restore_run)
+        panels.restored.connect(self.restore_run)
+        history = panels.history
+        history.notice.connect(self.show_notice)
+        history.acts.message.connect(status.say)
+        history.acts.restore_asked.connect(self.restore_run)
+        history.acts.export_asked.connect(self.export_record)
+        history.acts.ghost_asked.connect(self.pin_stored)
+        history.acts.compare_asked.connect(self.compare)
+        history.acts.stored_asked.connect(self.compare_stored)
+        history.acts.open_asked.connect(self.open_group)
+        history.acts.kernel_folders = lambda: self.insight.kernel_folders
+        for tab in (panels.sweep, panels.tune, panels.lab, panels.block_map, panels.compare):
+            tab.notice.connect(self.show_notice)
+            tab.message.connect(status.say)
+            tab.restored.connect(self.tuning.use if tab is panels.tune else self.restore_run)
+            tab.kernel_folders = lambda: self.kernels.folders
+            tab.changed.connect(self.show_state)
+        panels.block_map.compared.connect(self.compare_configs)
+        panels.tune.changed.connect(partial(self.tuning.look, again=True))
+        self.tuning.known.connect(self.allow_commands)
+        for name, part in panels.parts.items():
+            self.sessions.add_part(name, part)
+        self.device_box.currentIndexChanged.connect(lambda _: self.device_chosen())
+        offer_engines(self.device_box, word=self.session.options.python)
+        self.engine.switched.connect(self.look_for_devices)
+
+    def _connect_commands(self) -> None:
+        """Have the commands do what they say."""
+        commands, session, panels = self.commands, self.session, self.panels
+        dialogs, sessions = self.dialogs, self.sessions
+        commands.live.toggled.connect(session.set_live)
+        self.choices.connect_commands(commands)
+        commands.device_plots.toggled.connect(panels.strip.more.setChecked)
+        panels.strip.more.toggled.connect(commands.device_plots.setChecked)
+        self.menus.recent.aboutToShow.connect(self._fill_recent)
+        for action, run in (
+            (commands.stop, session.stop),
+            (commands.pin, self.pin),
+            (commands.palette, self._show_palette),
+            (commands.next_view, partial(panels.places.turn, 1)),
+            (commands.previous_view, partial(panels.places.turn, -1)),
+            (commands.analyse, session.analyse),
+            (commands.use_tuned, self.tuning.use_tuned),
+            (commands.export, self.export),
+            (commands.report, partial(self.export, "html")),
+            (commands.import_runs, self.importer.ask_import),
+            (commands.undo, session.experiment.undo),
+            (commands.redo, session.experiment.redo),
+            (commands.copy_command, self.insight.copy_command),
+            (commands.copy_script, self.insight.copy_script),
+            (commands.open_session, sessions.ask_open),
+            (commands.save_session, sessions.save),
+            (commands.save_session_as, sessions.save_as),
+            (commands.session_notes, dialogs.show_notes),
+            (commands.open_model, self.own_files.pick),
+            (commands.open_kernels, self.kernels.pick),
+            (commands.reload_kernels, self.kernels.reload),
+            (commands.quit, self.close),
+            (commands.engines, self.engine.show),
+            (commands.restart_engine, self.engine.restart),
+            (commands.follow, self.frames.follow),
+            (commands.help, lambda: dialogs.show_help_here(panels.places.current)),
+            (commands.self_test, dialogs.show_self_test),
+            (commands.doctor, dialogs.show_doctor),
+            (commands.about, dialogs.show_about),
+        ):
+            when(action, run)
+        for number, action in commands.threads.items():
+            when(action, partial(self.engine.use_threads, number))
 
     # ---- showing
 
@@ -323,7 +434,10 @@ class MainWindow(KeyWindow):
         and the ghosts; ``suffix`` is the format offered first.
         """
         try:
-            found = self.panels.exported() or self._exported_runs()
+            places = self.panels.places
+            found = self.panels.exported() or exported_session(
+                self.session, roofline=places.current is self.panels.roofline
+            )
         except ExplorerError as error:
             self.show_notice(Notice("warning", f"{capital(str(error))}."))
             return
@@ -332,25 +446,6 @@ class MainWindow(KeyWindow):
     def export_record(self, record: RunRecord) -> None:
         """Ask where to, and write a run of the history."""
         self.exporter.ask(exported_runs([record]))
-
-    def _exported_runs(self) -> Exported:
-        model = self.session.live_model
-        run = model.current
-        record: RunRecord | None = run.record if run is not None else None
-        if run is None or record is None:
-            raise InputError("there are no samples to export yet")
-        ghosts = [p.record for p in model.pins if p.ticket != run.ticket]
-        if self.panels.places.current is not self.panels.roofline:
-            return exported_runs([record, *ghosts])
-        picture = self.session.roofline_picture()
-        config, device = record.prepared.config, record.prepared.device
-        title = f"{config.workload}: roofline"
-        subtitle = f"{config_words(config)}\n{device.name}, {device.driver}"
-        return exported_runs(
-            [record, *ghosts],
-            lambda: roofline_chart(picture, title=title, subtitle=subtitle),
-            "roofline",
-        )
 
     # ---- the session's file
 
@@ -381,7 +476,11 @@ class MainWindow(KeyWindow):
         self.setWindowTitle(self.sessions.title)
         self.setWindowModified(self.sessions.modified)
 
-    def fill_recent(self) -> None:
+    def _show_palette(self) -> None:
+        self._fill_recent()
+        self.dialogs.show_palette()
+
+    def _fill_recent(self) -> None:
         """List the latest session files in their menu."""
         menu = self.menus.recent
         menu.clear()
@@ -392,47 +491,6 @@ class MainWindow(KeyWindow):
             when(action, partial(self.sessions.open, path))
         if not menu.actions():
             menu.addAction("None yet").setEnabled(False)
-
-    # ---- choices
-
-    def set_welcome(self, on: bool) -> None:
-        """Show the welcome from now on when the window opens, or not."""
-        self.settings.welcome = on
-
-    def set_live_at_start(self, on: bool) -> None:
-        """Measure by itself from now on when the window opens, or not."""
-        self.settings.live_at_start = on
-
-    def set_calibrates_when_idle(self, on: bool) -> None:
-        """Calibrate a new device in brief from now on when nothing is measured, or not."""
-        self.settings.calibrates_when_idle = on
-        self.idle_calibration.follow()
-
-    def set_waits_for_others(self, on: bool) -> None:
-        """Have runs wait from now on until nobody else uses the device, or not."""
-        self.settings.waits_for_others = on
-        choose_sharing("wait" if on else "warn", None)
-        self.session.ask_again()  # so that it stops waiting, or begins to
-
-    def set_leaves_processor(self, on: bool) -> None:
-        """Have the engine leave the processor to other programs from now on, or not."""
-        self.settings.leaves_processor = on
-        choose_sharing(None, POLITE if on else 0)
-        self.engine.restart()
-
-    def choose_theme(self, choice: Choice) -> None:
-        """Use these colours, now and from now on."""
-        self.settings.theme = choice
-        theme().choose(choice)
-
-    def choose_text_size(self, size: float) -> None:
-        """Draw text and everything else so many times as large from the next start on."""
-        self.settings.text_size = size
-        text = f"Text is {size * 100:.0f} % of its usual size from the next start on."
-        if size == self._text_size:
-            self.show_notice(None)
-        else:
-            self.show_notice(Notice("info", text, (("Restart now", self.restart.begin),)))
 
     def apply(self, change: Change) -> None:
         """Follow a piece of advice: the knobs in one step, the engine's threads by a restart."""

@@ -39,9 +39,9 @@ app.MainWindow = Watched
 application, window = app.create()
 assert window.sheet_when_made == "", "each widget was styled again whenever it got a parent"
 assert "QToolBar" in application.styleSheet()
-window.choose_theme("light")
+window.choices.choose_theme("light")
 light = application.styleSheet()
-window.choose_theme("dark")
+window.choices.choose_theme("dark")
 assert application.styleSheet() not in ("", light)
 window.close()
 """

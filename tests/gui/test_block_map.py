@@ -442,7 +442,7 @@ def test_the_map_is_drawn_in_time_and_in_both_themes(qtbot: QtBot, open_window: 
         held.cells[number] = dataclasses.replace(held.cells[number], state=state, reason="made")
     pictures = []
     for scheme in ("light", "dark"):
-        window.choose_theme(scheme)
+        window.choices.choose_theme(scheme)
         view.refresh(at_once=True)
         pictures.append(view.canvas.grab().toImage())
     assert pictures[0] != pictures[1]

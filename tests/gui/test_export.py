@@ -88,7 +88,7 @@ def test_pictures_are_light_unless_the_windows_colours_are_wanted(
 ) -> None:
     wait_measured(qtbot, window, 20)
     window.session.set_live(False)
-    window.choose_theme("dark")
+    window.choices.choose_theme("dark")
 
     def ground(name: str, colours: int) -> int:
         window.banner.dismiss()

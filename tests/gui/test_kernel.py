@@ -117,7 +117,7 @@ def test_a_library_call_has_nothing_to_show(qtbot: QtBot, window: MainWindow) ->
     assert message.text().startswith("The library call numpy.matmul has its own kernels")
     assert not panel.message.button.isVisible()
     assert panel.source.toPlainText() == ""
-    window.choose_theme("dark")
+    window.choices.choose_theme("dark")
     assert message.isVisible()
     window.session.experiment.set_variant("naive")
     until(qtbot, lambda: shown(panel, "matrixMul") and not message.isVisible())

@@ -177,7 +177,7 @@ def test_in_both_themes_text_stands_out_and_tab_reaches_every_control(
     reached: set[str] = set()
     try:
         for turn, choice in enumerate(THEMES):
-            filled.choose_theme(choice)
+            filled.choices.choose_theme(choice)
             if every:
                 seen.clear()
             for view in in_turn(places.views, turn, every=every):
@@ -199,7 +199,7 @@ def test_in_both_themes_text_stands_out_and_tab_reaches_every_control(
                 wrong += walk_keys(dialog, first, seen, what)
         assert {"liveButton", "blockXSlider", "historyTable", "blockMapCanvas"} <= reached
     finally:
-        filled.choose_theme(before)
+        filled.choices.choose_theme(before)
     assert not wrong, "\n".join(wrong)
 
 
@@ -215,7 +215,7 @@ def test_what_the_knobs_have_moved_on_from_is_still_read(
     places, wrong, before = filled.panels.places, list[str](), theme().choice
     try:
         for turn, choice in enumerate(THEMES):
-            filled.choose_theme(choice)
+            filled.choices.choose_theme(choice)
             for view in in_turn(places.views, turn, every=every):
                 places.show_view(view)
                 looks.settle()
@@ -231,7 +231,7 @@ def test_what_the_knobs_have_moved_on_from_is_still_read(
                 for veil in veils:
                     veil.hide()
     finally:
-        filled.choose_theme(before)
+        filled.choices.choose_theme(before)
     assert not wrong, "\n".join(wrong)
 
 

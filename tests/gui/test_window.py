@@ -214,10 +214,10 @@ def test_a_run_can_be_copied_as_command_and_script(qtbot: QtBot, window: MainWin
 
 
 def test_colours_change_everywhere_and_are_remembered(window: MainWindow) -> None:
-    window.choose_theme("dark")
+    window.choices.choose_theme("dark")
     dark = window.grab().toImage().pixelColor(window.width() // 2, window.height() // 2)
     assert theme().scheme == "dark"
-    window.choose_theme("light")
+    window.choices.choose_theme("light")
     light = window.grab().toImage().pixelColor(window.width() // 2, window.height() // 2)
     assert dark.lightness() < 80 < 180 < light.lightness()
     assert Settings().theme == "light"
