@@ -31,7 +31,8 @@ class Choices(QObject):
         restart: Callable[[], None],
     ) -> None:
         super().__init__(session)
-        self._session, self._settings = session, settings
+        self.settings = settings
+        self._session = session
         self._engine, self._idle_calibration = engine, idle_calibration
         self._restart = restart
         self._text_size = settings.text_size
@@ -39,7 +40,7 @@ class Choices(QObject):
 
     def connect_commands(self, commands: Commands) -> None:
         """Set the commands as it was chosen last, and follow them from now on."""
-        settings = self._settings
+        settings = self.settings
         for action, on, choose in (
             (commands.live_at_start, settings.live_at_start, self._set_live_at_start),
             (commands.calibrates_when_idle, settings.calibrates_when_idle, self._set_calibrates),
@@ -57,12 +58,12 @@ class Choices(QObject):
 
     def choose_theme(self, choice: Choice) -> None:
         """Use these colours, now and from now on."""
-        self._settings.theme = choice
+        self.settings.theme = choice
         theme().choose(choice)
 
     def _choose_text_size(self, size: float) -> None:
         """Draw text and everything else so many times as large from the next start on."""
-        self._settings.text_size = size
+        self.settings.text_size = size
         text = f"Text is {size * 100:.0f} % of its usual size from the next start on."
         if size == self._text_size:
             self.notice.emit(None)
@@ -71,21 +72,21 @@ class Choices(QObject):
 
     def _set_live_at_start(self, on: bool) -> None:
         """Measure by itself from now on when the window opens, or not."""
-        self._settings.live_at_start = on
+        self.settings.live_at_start = on
 
     def _set_calibrates(self, on: bool) -> None:
         """Calibrate a new device in brief from now on when nothing is measured, or not."""
-        self._settings.calibrates_when_idle = on
+        self.settings.calibrates_when_idle = on
         self._idle_calibration.follow()
 
     def _set_waits_for_others(self, on: bool) -> None:
         """Have runs wait from now on until nobody else uses the device, or not."""
-        self._settings.waits_for_others = on
+        self.settings.waits_for_others = on
         choose_sharing("wait" if on else "warn", None)
         self._session.ask_again()  # so that it stops waiting, or begins to
 
     def _set_leaves_processor(self, on: bool) -> None:
         """Have the engine leave the processor to other programs from now on, or not."""
-        self._settings.leaves_processor = on
+        self.settings.leaves_processor = on
         choose_sharing(None, POLITE if on else 0)
         self._engine.restart()

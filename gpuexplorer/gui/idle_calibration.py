@@ -5,8 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QTimer
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.gui.listener import STAGES
-from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.session import STAGES, Session
 from gpuexplorer.gui.settings import Settings
 
 IDLE_MS = 3000

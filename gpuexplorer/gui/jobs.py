@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.errors import EngineGone
@@ -12,15 +12,40 @@ from gpuexplorer.gui import notice as notices
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.job import EngineJob
-    from gpuexplorer.gui.session import Session
+
+
+class Lender(Protocol):
+    """Who measures live, and lends its engine to jobs."""
+
+    live: bool
+
+    def pause_live(self) -> bool:
+        """End live measuring while a job has the engine; return whether it was on."""
+
+    def continue_live(self, on: bool, words: str) -> None:
+        """Have the engine again, and measure on if live measuring was ``on``; say ``words``."""
+
+    def cancel_run(self) -> None:
+        """End what the engine measures now."""
+
+    def say(self, words: str) -> None:
+        """Say what is being done."""
 
 
 class Jobs(QObject):
-    """Lends the session's engine to a job, and takes it back."""
+    """Lends the engine to a job, and takes it back.
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._session = session
+    ``notice`` is a sentence for the banner; ``changed`` follows whatever buttons show of jobs,
+    ``taken_back`` the end of a job.
+    """
+
+    notice = Signal(object)
+    changed = Signal()
+    taken_back = Signal()
+
+    def __init__(self, lender: Lender) -> None:
+        super().__init__()
+        self._lender = lender
         self.current: EngineJob | None = None
         self._closed = False
         self._live_before = False
@@ -42,23 +67,22 @@ class Jobs(QObject):
         One job at a time: False, and a notice, while another has the engine, or while something
         else would disturb it.
         """
-        session = self._session
         if self._closed:
             return False
         if self.current is not None:
-            session.notice.emit(notices.engine_busy(self.current.doing))
+            self.notice.emit(notices.engine_busy(self.current.doing))
             return False
         if self.disturbed_by:
-            session.notice.emit(notices.machine_busy(self.disturbed_by))
+            self.notice.emit(notices.machine_busy(self.disturbed_by))
             return False
         self.give_way()
         self.current = job
         job.waits.connect(self._waits)
         job.worked.connect(self._take_back)
-        self._pause_live()
-        session.worker.ask_cancel()
-        session.say(job.doing)
-        session.state_changed.emit()
+        self._live_before = self._lender.pause_live()
+        self._lender.cancel_run()
+        self._lender.say(job.doing)
+        self.changed.emit()
         job.start()
         return True
 
@@ -66,7 +90,7 @@ class Jobs(QObject):
     def idle(self) -> bool:
         """Whether nothing measures, nothing is about to, and nothing would disturb it."""
         busy = self.current is not None or self._quiet is not None or bool(self.disturbed_by)
-        return not busy and not self._session.live
+        return not busy and not self._lender.live
 
     def begin_quietly(self, job: EngineJob) -> None:
         """Start a job that ends as soon as anything is to be measured; only where it is idle."""
@@ -93,7 +117,7 @@ class Jobs(QObject):
         """Let live measuring have the engine once the job's present run has ended."""
         if self.current is not None:
             self.current.pause()
-            self._session.state_changed.emit()
+            self.changed.emit()
 
     def resume(self) -> None:
         """Let the job go on."""
@@ -101,10 +125,10 @@ class Jobs(QObject):
             return
         if self._lent_back:
             self._lent_back = False
-            self._pause_live()
-        self._session.say(self.current.doing)
+            self._live_before = self._lender.pause_live()
+        self._lender.say(self.current.doing)
         self.current.resume()
-        self._session.state_changed.emit()
+        self.changed.emit()
 
     def cancel(self) -> None:
         """End the job, and measure on if that was so before."""
@@ -138,38 +162,27 @@ class Jobs(QObject):
 
     def _take_back(self, outcome: object) -> None:
         """Take the engine back from the job, which has ended with ``outcome``."""
-        session = self._session
         job, self.current = self.current, None
         if job is None:
             return
         job.wait()
         if isinstance(outcome, ExplorerError) and not isinstance(outcome, EngineGone):
             # Else it is said with the way out.
-            session.notice.emit(notices.failed(outcome, named=True))
+            self.notice.emit(notices.failed(outcome, named=True))
         if not self._lent_back:
-            session.worker.ask_cancel()
-            session.live = self._live_before
+            self._lender.cancel_run()
             succeeded = outcome is not None and not isinstance(outcome, ExplorerError)
-            session.say(job.done if succeeded else job.not_done)
-            session.ask_for_run(keep_notice=True)
+            words = job.done if succeeded else job.not_done
+            self._lender.continue_live(self._live_before, words)
         self._lent_back = False
-        session.state_changed.emit()
-        session.frame.emit(False)
+        self.changed.emit()
+        self.taken_back.emit()
         job.ended.emit(outcome)
 
     def _waits(self) -> None:
         """Measure live while the job is paused."""
         if self.current is None or self._lent_back or not self.current.waiting:
             return
-        session = self._session
         self._lent_back = True
-        session.live = self._live_before
-        session.say("paused")
-        session.ask_for_run(keep_notice=True)
-        session.state_changed.emit()
-
-    def _pause_live(self) -> None:
-        session = self._session
-        self._live_before, session.live = session.live, False
-        session.end_current("user")
-        session.requests.want_nothing()
+        self._lender.continue_live(self._live_before, "paused")
+        self.changed.emit()

@@ -16,31 +16,11 @@ from gpuexplorer.engine.errors import error_of
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.engine.known_devices import remember_devices
 from gpuexplorer.gui import notice as notices
+from gpuexplorer.gui.session import STAGES, Session
 from gpuexplorer.gui.worker import Chunk, EngineEvent, Update
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.model.live import Run
-    from gpuexplorer.gui.session import Session
-
-STAGES = {
-    "wait": "waiting until nobody else uses the device",
-    "check": "checking the configuration",
-    "inputs": "making inputs",
-    "build": "building the kernel",
-    "allocate": "allocating memory",
-    "upload": "copying inputs to the device",
-    "predict": "predicting a launch's time",
-    "verify": "running once to verify",
-    "compare": "comparing with float64",
-    "rest": "letting the device rest, for its power at rest",
-    "profile": "running once under Nsight Compute",
-    "operators": "recording operators",
-    "accesses": "counting accesses",
-    "measure": "measuring",
-    "memory": "counting the memory it takes",
-    "finish": "finishing",
-    "suspended": "waiting for the engine, which is suspended",
-}
 
 
 class Listener(QObject):
@@ -49,6 +29,7 @@ class Listener(QObject):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session = session
+        session.worker.updated.connect(self.take)
 
     def take(self, update: Update) -> None:
         """Bring new data to the models, then let it be drawn."""

@@ -29,6 +29,7 @@ from gpuexplorer.gui.importer import Importer
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.keys import KeyWindow
 from gpuexplorer.gui.layout import Panels
+from gpuexplorer.gui.listener import Listener
 from gpuexplorer.gui.menus import MainBar, Menus
 from gpuexplorer.gui.model.session_document import View
 from gpuexplorer.gui.notice import Notice, capital
@@ -68,6 +69,7 @@ class MainWindow(KeyWindow):
         self.setObjectName("mainWindow")
         self.setWindowTitle("GPU Explorer")
         self.session, self.settings = session, settings
+        self.listener = Listener(session)
         self._painted = False
         self._closed = self._notice_stays = False
         self.engine = EngineChoice(self, session, settings)

@@ -24,7 +24,6 @@ from gpuexplorer.core.sample import Reading
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.jobs import Jobs
-from gpuexplorer.gui.listener import STAGES, Listener
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.live import Live
@@ -44,6 +43,26 @@ if TYPE_CHECKING:
 log = logging.getLogger("gpuexplorer.gui")
 
 MOVED = QEvent.Type(QEvent.registerEventType())
+STAGES = {
+    "wait": "waiting until nobody else uses the device",
+    "check": "checking the configuration",
+    "inputs": "making inputs",
+    "build": "building the kernel",
+    "allocate": "allocating memory",
+    "upload": "copying inputs to the device",
+    "predict": "predicting a launch's time",
+    "verify": "running once to verify",
+    "compare": "comparing with float64",
+    "rest": "letting the device rest, for its power at rest",
+    "profile": "running once under Nsight Compute",
+    "operators": "recording operators",
+    "accesses": "counting accesses",
+    "measure": "measuring",
+    "memory": "counting the memory it takes",
+    "finish": "finishing",
+    "suspended": "waiting for the engine, which is suspended",
+}
+"""What a run does before and after it measures, in words."""
 
 
 class Session(QObject):
@@ -93,11 +112,12 @@ class Session(QObject):
         self.requests = Requests()
         self.rate = Rate()
         self.jobs = Jobs(self)
-        self.listener = Listener(self)
+        self.jobs.notice.connect(self.notice)
+        self.jobs.changed.connect(self.state_changed)
+        self.jobs.taken_back.connect(lambda: self.frame.emit(False))
         experiment.on_change = self._knobs_moved
         self._move_waits = False
         self.worker = EngineWorker(options)
-        self.worker.updated.connect(self.listener.take)
         self.worker.logged.connect(self.engine_log.append)
         for owner in (self.worker, self.runs):
             owner.worked.connect(self._owner_ended)
@@ -256,6 +276,25 @@ class Session(QObject):
     def advice_settled(self) -> bool:
         """Whether another look for advice would return the same."""
         return self.adviser.settled
+
+    # ---- lent to a job
+
+    def pause_live(self) -> bool:
+        """End live measuring while a job has the engine; return whether it was on."""
+        was, self.live = self.live, False
+        self.end_current("user")
+        self.requests.want_nothing()
+        return was
+
+    def continue_live(self, on: bool, words: str) -> None:
+        """Have the engine again, and measure on if live measuring was ``on``; say ``words``."""
+        self.live = on
+        self.say(words)
+        self.ask_for_run(keep_notice=True)
+
+    def cancel_run(self) -> None:
+        """End what the engine measures now."""
+        self.worker.ask_cancel()
 
     # ---- session files
 

@@ -249,7 +249,7 @@ def test_what_nsight_compute_counted_is_said_drawn_and_kept(
     counters = Counters(
         kernels=("matrixMul",), dram_read_B=9 * least.read_B, dram_write_B=1e6, occupancy=0.5
     )
-    window.session.listener.take_run_event(run, protocol.Counted(generation=1, counters=counters))
+    window.listener.take_run_event(run, protocol.Counted(generation=1, counters=counters))
     assert "The kernel reads each byte 9 times" in window.banner.text
     assert "achieved occupancy 50 %" in window.banner.text
     assert run.record is not None

@@ -48,7 +48,7 @@ def test_what_was_measured_in_the_first_way_stays_as_a_run(
     assert first.prepared is not None
     assert record is not None
     again = msgspec.structs.replace(first.prepared, method="another way")
-    window.session.listener.take_run_event(first, again)
+    window.listener.take_run_event(first, again)
     assert first.over
     assert record.stopped_by == "timing"
     assert STOPPED[record.stopped_by] == "the way it was timed stopped working"

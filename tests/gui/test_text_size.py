@@ -190,9 +190,9 @@ def test_the_size_of_text_is_that_of_the_next_start(
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     monkeypatch.delenv("QT_SCALE_FACTOR", raising=False)
     assert window.commands.text_sizes[1.0].isChecked()
-    window.settings = Settings(tmp_path / "window.ini")
+    window.choices.settings = Settings(tmp_path / "window.ini")
     window.commands.text_sizes[1.5].trigger()
-    window.settings.sync()
+    window.choices.settings.sync()
     done = subprocess.run(
         [sys.executable, "-c", CHILD], capture_output=True, text=True, env=dict(os.environ),
         check=True, timeout=120,

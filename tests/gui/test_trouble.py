@@ -73,7 +73,7 @@ def test_a_run_whose_result_changed_later_is_not_kept_as_verified(
 ) -> None:
     run = wait_measured(qtbot, window, 50)
     assert run.record is not None and run.record.prepared.verified
-    window.session.listener.take_run_event(
+    window.listener.take_run_event(
         run, protocol.Failed(generation=1, kind="wrong-result", what="the result changes")
     )
     assert run.over and "the result changes" in window.banner.text.lower()
@@ -240,7 +240,7 @@ def test_a_job_that_ends_with_its_engine_leaves_the_way_out_in_sight(
     )
     session.jobs.current = job
     lost = EngineLost(0, "start", "there is not enough memory", None, False)
-    session.listener._engine_lost(0, lost)
+    window.listener._engine_lost(0, lost)
     session.jobs._take_back(error_of_loss(lost))
     press(window, "Try again")
     until(qtbot, lambda: session.engine_state == "ready")
@@ -253,7 +253,7 @@ def test_samples_that_were_lost_on_their_way_are_told(qtbot: QtBot, window: Main
     assert record is not None and record.dropped == 0
     batch = record.batches[-1]
     chunk = Chunk([sample_times_s(batch, 0)], [batch.durations_s], [batch], dropped=9)
-    window.session.listener.take(Update(items=[(run.ticket, chunk)]))
+    window.listener.take(Update(items=[(run.ticket, chunk)]))
     note = find(window, "timingNote", QLabel)
     until(qtbot, lambda: "9 launches were timed and lost" in note.text())
     window.session.set_live(False)
