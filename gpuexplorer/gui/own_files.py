@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QUrl, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.gui.drops import FileDrops
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.workloads.kernel_file import SUFFIX as KERNEL_SUFFIX
@@ -48,7 +48,7 @@ class OwnFiles(QObject):
         self.sheet: KernelSheet | None = None
         """The questions about a CUDA file, while they are asked."""
         kernels.ask_trust = self._ask_before
-        window.installEventFilter(self)
+        FileDrops(window, is_own_file, self.open)
 
     # ---- opening
 
@@ -144,27 +144,3 @@ class OwnFiles(QObject):
 
     def _refuse(self, error: ExplorerError) -> None:
         self.notice.emit(Notice("bad", f"{capital(str(error))}.", detail=error.detail))
-
-    # ---- dropped files
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take a file of one's own that is dropped on the window."""
-        if isinstance(event, QDragEnterEvent) and event.type() == QEvent.Type.DragEnter:
-            if dropped_file(event.mimeData().urls()) is not None:
-                event.acceptProposedAction()
-                return True
-        if isinstance(event, QDropEvent) and event.type() == QEvent.Type.Drop:
-            path = dropped_file(event.mimeData().urls())
-            if path is not None:
-                event.acceptProposedAction()
-                self.open(path)
-                return True
-        return super().eventFilter(watched, event)
-
-
-def dropped_file(urls: list[QUrl]) -> Path | None:
-    """Return the Python or CUDA file that was dropped; None unless it is one file and local."""
-    if len(urls) != 1 or not urls[0].isLocalFile():
-        return None
-    path = Path(urls[0].toLocalFile())
-    return path if is_own_file(path) else None

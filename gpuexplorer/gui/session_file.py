@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from PySide6.QtCore import QEvent, QObject, QUrl, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMessageBox
 
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.units import listed
+from gpuexplorer.gui.drops import FileDrops
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.session_document import SessionContents, View, plain_source
@@ -110,8 +110,7 @@ class SessionFiles(QObject):
         self.kernels: dict[str, WorkloadSource] = {}
         """Sources that the opened file brought."""
         self._saved: object = None
-        window.setAcceptDrops(True)
-        window.installEventFilter(self)
+        FileDrops(window, lambda path: path.suffix.lower() == SUFFIX, self.open)
         session.frame.connect(lambda _: self.look())
         session.knobs_changed.connect(self.look)
 
@@ -449,27 +448,3 @@ class SessionFiles(QObject):
                 self.notice.emit(Notice("bad", f"{capital(str(error))}.", detail=error.detail))
                 return False
         return answer != buttons.Cancel
-
-    # ---- dropped files
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take session files that are dropped on the window."""
-        if isinstance(event, QDragEnterEvent) and event.type() == QEvent.Type.DragEnter:
-            if dropped_session(event.mimeData().urls()) is not None:
-                event.acceptProposedAction()
-                return True
-        if isinstance(event, QDropEvent) and event.type() == QEvent.Type.Drop:
-            path = dropped_session(event.mimeData().urls())
-            if path is not None:
-                event.acceptProposedAction()
-                self.open(path)
-                return True
-        return super().eventFilter(watched, event)
-
-
-def dropped_session(urls: list[QUrl]) -> Path | None:
-    """Return the session file among what was dropped; None unless it is one file and local."""
-    if len(urls) != 1 or not urls[0].isLocalFile():
-        return None
-    path = Path(urls[0].toLocalFile())
-    return path if path.suffix.lower() == SUFFIX else None

@@ -12,12 +12,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.gui.drops import dropped_file
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.own_files import dropped_file
 from gpuexplorer.gui.panels.operators import OperatorsView
 from gpuexplorer.workloads import trust
 from gpuexplorer.workloads.kernel_file import Answers
-from gpuexplorer.workloads.loader import keep_manifest
+from gpuexplorer.workloads.loader import is_own_file, keep_manifest
 from gpuexplorer.workloads.own_model import read_model
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until
@@ -240,11 +240,11 @@ def test_a_sheet_follows_the_kernel_and_what_is_written(
 
 def test_only_one_local_file_of_ones_own_counts_as_dropped() -> None:
     one = QUrl.fromLocalFile("/a/model.py")
-    assert dropped_file([one]) == Path("/a/model.py")
-    assert dropped_file([QUrl.fromLocalFile("/a/b.cu")]) == Path("/a/b.cu")
-    assert dropped_file([one, one]) is None
-    assert dropped_file([QUrl("https://example.org/model.py")]) is None
-    assert dropped_file([QUrl.fromLocalFile("/a/bench.gpux")]) is None
+    assert dropped_file([one], is_own_file) == Path("/a/model.py")
+    assert dropped_file([QUrl.fromLocalFile("/a/b.cu")], is_own_file) == Path("/a/b.cu")
+    assert dropped_file([one, one], is_own_file) is None
+    assert dropped_file([QUrl("https://example.org/model.py")], is_own_file) is None
+    assert dropped_file([QUrl.fromLocalFile("/a/bench.gpux")], is_own_file) is None
 
 
 def test_a_kernel_that_is_saved_in_an_editor_is_measured_again(

@@ -303,7 +303,7 @@ def test_the_views_results_are_saved_and_shown_again_and_left(
     window.sessions.open(old)
     until(qtbot, lambda: window.sessions.path == old)
     assert panels.block_map.held() is None and panels.compare.held() is None
-    assert panels.lab.held() is None and not panels.lab.has_study and panels.tune.held() is None
+    assert panels.lab.held() is None and panels.tune.held() is None
     window.sessions.open(path)
     until(qtbot, lambda: window.sessions.path == path)
     shown_map, comparison, studies = (

@@ -138,8 +138,3 @@ class LabTab(ResultTab):
         self.made()
         assert self.lab is not None
         self.lab.open_study(held[0])
-
-    @property
-    def has_study(self) -> bool:
-        """Whether any study has something to export."""
-        return self.held() is not None

@@ -25,13 +25,12 @@ from PySide6.QtGui import (
     QKeySequence,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QHeaderView, QTableView
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from gpuexplorer.charts.comparison import VERDICT_COLOURS
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
-from gpuexplorer.gui.widgets.rows_table import show_as_rows
 
 ROW_HEIGHT = 23
 SPARE_PX = 20
@@ -363,3 +362,23 @@ def _side(column: Column, number: int) -> Qt.AlignmentFlag:
     left = column.words or number == 0
     side = Qt.AlignmentFlag.AlignLeft if left else Qt.AlignmentFlag.AlignRight
     return side | Qt.AlignmentFlag.AlignVCenter
+
+
+def show_as_rows(table: QTableView, name: str, accessible: str, row_height: int) -> None:
+    """Have a table look and behave as every table of results does."""
+    table.setObjectName(name)
+    table.setAccessibleName(accessible)
+    table.setProperty("role", "rows")
+    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+    table.setAlternatingRowColors(True)
+    table.setShowGrid(False)
+    table.setWordWrap(False)
+    table.setTabKeyNavigation(False)
+    table.verticalHeader().hide()
+    table.verticalHeader().setDefaultSectionSize(for_text(row_height))
+    header = table.horizontalHeader()
+    header.setHighlightSections(False)
+    header.setStretchLastSection(True)
+    header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
