@@ -9,28 +9,12 @@ from typing import ParamSpec
 
 from gpuexplorer.cli.messages import error_console, is_terminal, say
 from gpuexplorer.core.units import plural
+from gpuexplorer.engine.protocol import STAGES
 from gpuexplorer.engine.session import RunProgress
 
 P = ParamSpec("P")
 PLAIN_EVERY_S = 5.0
-STAGES = {
-    "start": "starting the engine",
-    "wait": "waiting until nobody else uses the device",
-    "check": "checking",
-    "inputs": "making inputs",
-    "build": "compiling",
-    "allocate": "allocating",
-    "upload": "copying to the device",
-    "predict": "predicting a launch's time",
-    "verify": "running once",
-    "rest": "letting the device rest",
-    "profile": "running once under Nsight Compute",
-    "operators": "recording operators",
-    "compare": "verifying against float64",
-    "measure": "measuring",
-    "finish": "finishing",
-    "suspended": "waiting for the engine, which is suspended",
-}
+DOING = {"start": "starting the engine", **STAGES}
 
 
 def now_and_then(words: Callable[P, str]) -> Callable[P, None]:
@@ -63,7 +47,7 @@ def run_progress(title: str) -> Iterator[RunSink]:
 
 
 def _facts(progress: RunProgress) -> list[str]:
-    facts = [STAGES.get(progress.stage, progress.stage)]
+    facts = [DOING.get(progress.stage, progress.stage)]
     if progress.samples:
         facts.append(plural(progress.samples, "{number} sample", "{number} samples"))
     return facts
@@ -82,7 +66,7 @@ def _bar(title: str) -> Iterator[RunSink]:
     )
     shown = Group(Text(title, no_wrap=True, overflow="ellipsis"), bar)
     with Live(shown, console=error_console(), transient=True):
-        task = bar.add_task(STAGES["start"], total=None)
+        task = bar.add_task(DOING["start"], total=None)
         measuring_since: list[float] = []
 
         def sink(progress: RunProgress) -> None:

@@ -152,6 +152,28 @@ class Devices(Message, frozen=True, kw_only=True):
     """Why Nsight Compute cannot look into the NVIDIA GPUs; "" where it may, or there is none."""
 
 
+STAGES = {
+    "wait": "waiting until nobody else uses the device",
+    "check": "checking the configuration",
+    "inputs": "making inputs",
+    "build": "building the kernel",
+    "allocate": "allocating memory",
+    "upload": "copying inputs to the device",
+    "predict": "predicting a launch's time",
+    "verify": "running once to verify",
+    "compare": "comparing with float64",
+    "rest": "letting the device rest, for its power at rest",
+    "profile": "running once under Nsight Compute",
+    "operators": "recording operators",
+    "accesses": "counting accesses",
+    "measure": "measuring",
+    "memory": "counting the memory it takes",
+    "finish": "finishing",
+    "suspended": "waiting for the engine, which is suspended",
+}
+"""What a run does at each stage, in words."""
+
+
 class Stage(Message, frozen=True, kw_only=True):
     """What the engine is about to do; after ``deadline_s`` without another message it hangs.
 
@@ -160,7 +182,7 @@ class Stage(Message, frozen=True, kw_only=True):
 
     generation: int
     name: str
-    """wait, check, inputs, build, allocate, upload, predict, verify, measure, memory, finish"""
+    """One of ``STAGES``."""
     deadline_s: float | None = None
 
 

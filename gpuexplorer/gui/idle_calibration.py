@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QTimer
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.gui.session import STAGES, Session
+from gpuexplorer.engine.protocol import STAGES
+from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 
 IDLE_MS = 3000

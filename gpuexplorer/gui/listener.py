@@ -15,8 +15,9 @@ from gpuexplorer.engine.client import EngineLost, EngineReady
 from gpuexplorer.engine.errors import error_of
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.engine.known_devices import remember_devices
+from gpuexplorer.engine.protocol import STAGES
 from gpuexplorer.gui import notice as notices
-from gpuexplorer.gui.session import STAGES, Session
+from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.worker import Chunk, EngineEvent, Update
 
 if TYPE_CHECKING:

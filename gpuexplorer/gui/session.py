@@ -22,6 +22,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.engine.client import EngineOptions
+from gpuexplorer.engine.protocol import STAGES
 from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.jobs import Jobs
 from gpuexplorer.gui.model.experiment import Experiment
@@ -43,26 +44,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("gpuexplorer.gui")
 
 MOVED = QEvent.Type(QEvent.registerEventType())
-STAGES = {
-    "wait": "waiting until nobody else uses the device",
-    "check": "checking the configuration",
-    "inputs": "making inputs",
-    "build": "building the kernel",
-    "allocate": "allocating memory",
-    "upload": "copying inputs to the device",
-    "predict": "predicting a launch's time",
-    "verify": "running once to verify",
-    "compare": "comparing with float64",
-    "rest": "letting the device rest, for its power at rest",
-    "profile": "running once under Nsight Compute",
-    "operators": "recording operators",
-    "accesses": "counting accesses",
-    "measure": "measuring",
-    "memory": "counting the memory it takes",
-    "finish": "finishing",
-    "suspended": "waiting for the engine, which is suspended",
-}
-"""What a run does before and after it measures, in words."""
 
 
 class Session(QObject):

@@ -8,8 +8,9 @@ from PySide6.QtWidgets import QLabel, QStatusBar
 from gpuexplorer.core.text import visible
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine.interpreters import engine_words
+from gpuexplorer.engine.protocol import STAGES
 from gpuexplorer.gui.notice import capital
-from gpuexplorer.gui.session import STAGES, Session
+from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.widgets.words import Words
 
 STATUS_MS = 250

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.sample import DeviceUser, Reading
 from gpuexplorer.core.shared_device import NICE_VARIABLE, WHEN_SHARED_VARIABLE
-from gpuexplorer.gui.session import STAGES
+from gpuexplorer.engine.protocol import STAGES
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until, wait_measured
 
