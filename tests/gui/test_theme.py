@@ -62,12 +62,12 @@ def test_a_switch_leaves_nothing_of_the_other_colours_whatever_was_shown_before(
         switches: tuple[tuple[Choice, Choice], ...] = (("light", "dark"), ("dark", "light"))
         for choice, other in switches:
             forget_styles(qapp)  # as every half minute
-            window.choose_theme(choice)
+            window.choices.choose_theme(choice)
             for view in views:
                 window.panels.places.show_view(view)
                 looks.settle()
                 title = window.panels.places.title_of(view)
                 wrong += [f"{choice}, {title}: {one}" for one in looks.left_over(window, other)]
     finally:
-        window.choose_theme(before)
+        window.choices.choose_theme(before)
     assert not wrong, "\n".join(wrong[:40])
