@@ -108,6 +108,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason="PyTorch is not installed"))
 
 
+@pytest.fixture(autouse=True)
+def environment_as_before() -> Iterator[None]:
+    """Take back what a test, or a command line that it had run in this process, set there."""
+    before = dict(os.environ)
+    yield
+    for name in {*before, *os.environ} - {"PYTEST_CURRENT_TEST"}:
+        if name in before:
+            os.environ[name] = before[name]
+        else:
+            del os.environ[name]
+
+
 @pytest.fixture(scope="session", autouse=True)
 def interrupts() -> None:
     """Have the programs that tests start hear Ctrl-C, also where a background job started these."""

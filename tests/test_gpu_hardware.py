@@ -119,7 +119,7 @@ def test_only_what_a_backend_here_offers_is_run() -> None:
                 )
                 complete(request, matmul, where)
     assert {v for v, found in runs[alone].items() if found} == {
-        "naive", "uncoalesced", "tiled", "cublas"
+        "naive", "uncoalesced", "tiled", "register_tile", "packed", "cublas"
     }  # fmt: skip
     assert runs[alone]["naive"] == ["fp32", "fp64", "fp16"]
     assert runs[both]["torch"] == ["fp32", "bf16"]

@@ -154,7 +154,6 @@ class Jobs(QObject):
         self._closed = True
         self.give_way()
         if self.current is not None:
-            self.current.worked.disconnect(self._take_back)
             self.current.cancel()
             self.current.wait()
 

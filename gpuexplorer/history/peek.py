@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.history.documents import whose
 from gpuexplorer.history.model import FOLDED, Folded, Row
 from gpuexplorer.history.place import find_place
 
@@ -21,9 +22,9 @@ VERSION = 2
 
 
 PATIENCE_S = 0.05
-_COLUMNS = [
-    name for name in Row.__struct_fields__ if name not in ("tags", "group", "damaged", "folded")
-]
+_ELSEWHERE = ("tags", "group", "damaged", "folded", "machine", "person")
+"""Fields that are no columns of their own."""
+_COLUMNS = [name for name in Row.__struct_fields__ if name not in _ELSEWHERE]
 _OF_GROUPS = (
     f"SELECT id FROM gpuexplorer_groups WHERE kind IN ({', '.join(repr(kind) for kind in FOLDED)})"
 )
@@ -33,7 +34,7 @@ _GROUPS = (
     f"WHERE r.deleted = 0 AND r.group_id IN ({_OF_GROUPS}) GROUP BY r.group_id"
 )
 _NEWEST = (
-    f"SELECT seq, group_id, {', '.join(_COLUMNS)} FROM gpuexplorer_runs WHERE deleted = 0 "
+    f"SELECT seq, group_id, words, {', '.join(_COLUMNS)} FROM gpuexplorer_runs WHERE deleted = 0 "
     f"AND (group_id IS NULL OR group_id NOT IN ({_OF_GROUPS}) OR seq IN (SELECT max(seq) FROM "
     f"gpuexplorer_runs WHERE deleted = 0 AND group_id IN ({_OF_GROUPS}) GROUP BY group_id)) "
     "ORDER BY time_s DESC, seq DESC LIMIT ?"
@@ -92,13 +93,14 @@ def _read(connection: sqlite3.Connection, limit: int) -> Peek | None:
         msgspec.convert(
             {
                 **dict(zip(_COLUMNS, values, strict=True)),
+                **whose(words),
                 "group": group,
                 "tags": sorted(marked[number]),
             },
             Row,
             strict=False,  # SQLite knows no booleans
         )
-        for number, group, *values in found
+        for number, group, words, *values in found
     ]
     rows = [
         _first_look(row, *groups[row.group]) if row.group is not None and row.group in groups
@@ -114,5 +116,6 @@ def _first_look(row: Row, kind: str, finished: bool, runs: int) -> Row:
     return msgspec.structs.replace(
         row, id=row.group, folded=Folded(kind=kind, runs=runs, finished=bool(finished)),
         median_s=None, relative_error=None, flop_per_s=None, bandwidth_B_per_s=None,
-        suspect=None, starred=False, tags=(), note="", **dict.fromkeys(_DIFFERING, ""),
+        suspect=None, starred=False, tags=(), note="",
+        **dict.fromkeys((*_DIFFERING, "machine", "person"), ""),
     )  # fmt: skip

@@ -48,6 +48,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.gui import resources
 from gpuexplorer.gui.widgets.banner import Banner
 from gpuexplorer.gui.widgets.caption import Veil
+from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.words import Words
 
 Pixels = NDArray[np.uint8]
@@ -57,6 +58,8 @@ FINE = 3
 """Times as many pixels as the window has: strokes are wider than a pixel, and so of full colour."""
 SLACK = 1
 """Pixels that may be lost in rounding."""
+FEWEST = 5
+"""Letters of a list's choice that are seen at least."""
 MOST_STOPS = 200
 WIDE, SMALL = 1280, 800
 """From these widths of a window on results have room beside their forms, and views at all."""
@@ -180,6 +183,11 @@ def _field(field: QLineEdit) -> Iterator[str]:
 
 
 def _list_box(box: QComboBox) -> Iterator[str]:
+    if isinstance(box, ListBox):  # what is cut stands in its tooltip
+        wanted, room = box.words_px
+        if wanted > room + SLACK and room < FEWEST * box.fontMetrics().averageCharWidth():
+            yield f"{wanted} px of words in {room}"
+        return
     option = QStyleOptionComboBox()
     box.initStyleOption(option)
     field = box.style().subControlRect(

@@ -47,7 +47,8 @@ class Engine:
 
     def measure(self, config: RunConfig, *arguments: Any, **choices: Any) -> RunRecord:
         assert config.threads in (None, self.threads) and not self.closed
-        return self._machine.measure(config, *arguments, **choices)
+        assert set(choices) <= {"on_progress"}
+        return self._machine.measure(config, *arguments)
 
 
 @pytest.fixture

@@ -80,6 +80,8 @@ def strides(situation: Situation) -> Advice | None:
     launch = situation.launch
     if situation.block is None or situation.neighbours != "none" or launch.compulsory_B < CACHED_B:
         return None
+    if not situation.median_s:  # too short for the clock
+        return None
     place = place_of(situation)
     saves = within_roof(situation, STRIDES_SAVE)
     bound_elsewhere = (place.compute or 0.0) > (place.memory or 0.0)

@@ -108,7 +108,7 @@ class KernelPanel(QWidget):
         column.addWidget(split, 1)
 
     def _head(self) -> QHBoxLayout:
-        self.architecture_box = ListBox("architectureBox", "")
+        self.architecture_box = ListBox("architectureBox", ARCHITECTURE_TIP)
         self.architecture_box.setAccessibleName("Architecture")
         self.architecture_box.setMinimumWidth(LEAST_WIDTH)
         self._fill_architectures()
@@ -194,8 +194,6 @@ class KernelPanel(QWidget):
                 title = ARCHITECTURES[name].title if name in ARCHITECTURES else name
                 self.architecture_box.addItem(f"{title} · this GPU" if name == own else title, name)
             self.architecture_box.setCurrentIndex(names.index(self.architecture))
-        chosen = self.architecture_box.currentText()  # which a narrow window cuts
-        self.architecture_box.setToolTip(f"{chosen}\n{ARCHITECTURE_TIP}")
         self._architectures = names
         self._offer_beside()
 

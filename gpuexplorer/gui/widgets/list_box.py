@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QPainter, QStandardItem
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QHelpEvent, QPainter, QStandardItem
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
     QStyle,
     QStyledItemDelegate,
+    QStyleOptionComboBox,
     QStyleOptionViewItem,
+    QToolTip,
 )
 
 from gpuexplorer.gui import typeface
@@ -56,6 +58,25 @@ class ListBox(QComboBox):
         widest = WIDEST_OF_LINES if lines else WIDEST
         view.setMinimumWidth(max(self.width(), min(wide, widest)))
         super().showPopup()
+
+    @property
+    def words_px(self) -> tuple[int, int]:
+        """How wide the present choice is, and the room there is for it."""
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        field = self.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
+        )
+        return self.fontMetrics().horizontalAdvance(self.currentText()), field.width()
+
+    def event(self, event: QEvent) -> bool:
+        """Show the present choice above the tooltip where it is cut."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            wide, room = self.words_px
+            parts = [self.currentText() if wide > room else "", self.toolTip()]
+            QToolTip.showText(event.globalPos(), "\n".join(p for p in parts if p), self)
+            return True
+        return super().event(event)
 
 
 class Choices(QStyledItemDelegate):
