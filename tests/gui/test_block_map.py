@@ -359,7 +359,7 @@ def check_pointer(view: BlockMapView, held: MeasurableMap) -> None:
     hover(view, held.best)
     words = view.cell_words.text()
     assert "threads:" in words and "the best" in words
-    assert "s ±" in words or " µs)" in words, words  # its interval, by itself where it is wide
+    assert "s ±" in words or "s)" in words, words  # its interval, by itself where it is wide
     assert f"{count(cells_of(held)[held.best].samples)} samples" in words
     slowest = max((c for c in held.cells if c.time_s), key=lambda c: c.time_s or 0)
     hover(view, slowest.block)
