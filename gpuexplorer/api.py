@@ -69,7 +69,7 @@ from gpuexplorer.search.tune import Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, tuning_space
-from gpuexplorer.studies.once import study
+from gpuexplorer.studies.once import ladder, study
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.operators import told_variant
 
@@ -78,6 +78,7 @@ __all__ = [
     "analyze",
     "compare",
     "devices",
+    "ladder",
     "listings",
     "operators",
     "run",

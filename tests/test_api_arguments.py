@@ -18,6 +18,7 @@ from gpuexplorer.api import (
     analyze,
     compare,
     devices,
+    ladder,
     listings,
     operators,
     run,
@@ -104,6 +105,7 @@ VALID: dict[Callable[..., Any], tuple[tuple[Any, ...], dict[str, Any]]] = {
     accesses: (("vector",), {"size": 64}),
     analyze: (("vector",), {"arch": "sm_90"}),
     listings: (("vector",), {"arch": "sm_90"}),
+    ladder: (("vector",), {"size": 64, "rounds": 2, "seconds": 0.01}),
     study: (("switches", "vector"), {"try_threads": [1], "rounds": 2, "seconds": 0.01}),
 }
 """A call of each function that measures little."""
@@ -222,7 +224,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (run, {"block": "16x16"}, "block is '16x16'; give one to three numbers of threads"),
     (run, {"block": (0, 4)}, "block[0] is 0; give a whole number from 1 on"),
     (run, {"seed": 2**63}, "seed is 9223372036854775808; give a whole number from 0 on"),
-    (run, {"fill": ""}, "fill is ''; give a text"),
+    (run, {"fill": ""}, "fill is ''; give a text that is not empty"),
     (run, {"trust": "no"}, "trust is 'no'; give True or False"),
     (run, {"threads": 10**6}, "1000000 CPU threads are not to be had here; use 1"),
     (run, {"kernels": 3}, "kernels is 3; give a name or a path"),

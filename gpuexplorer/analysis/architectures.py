@@ -117,7 +117,7 @@ def device_of(arch: str) -> DeviceInfo:
     capability = parse_architecture(arch)
     limits = limits_of(arch)
     shared_B = limits.shared_per_block_B if limits is not None else DeviceLimits().max_shared_B
-    features = ("cuda", "shuffle", *KERNEL_PRECISIONS, arch, arch.rstrip("af"))
+    features = ("cuda", "c++", "shuffle", *KERNEL_PRECISIONS, arch, arch.rstrip("af"))
     return DeviceInfo(
         id=f"cuda:{arch}",
         hardware_id=arch,

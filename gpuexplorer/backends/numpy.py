@@ -120,6 +120,10 @@ class NumpyRunner(LibraryRunner):
                 return partial(np.copyto, out, inputs[0].T)
             case "sum":
                 return partial(np.sum, inputs[0], dtype=out.dtype, out=out.reshape(()))
+            case "cumsum":
+                return partial(np.cumsum, inputs[0], dtype=out.dtype, out=out.reshape(-1))
+            case "spmv":
+                raise AssertionError("NumPy has no sparse matrices")
 
 
 def check_offered(plan: Plan, backend: str) -> None:

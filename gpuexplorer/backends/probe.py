@@ -55,8 +55,9 @@ def _opencl() -> ProbeAnswer:
             if kind is None:
                 continue
             try:
-                standard = _run_kernel(cl, device)
-                devices.append(_describe(cl, platform, device, index, kind, *standard))
+                devices.append(
+                    _describe(cl, platform, device, index, kind, *_run_kernel(cl, device))
+                )
             except (cl.Error, RuntimeError) as error:
                 problems.append(f"{device.name.strip()}: {problem_of(str(error))}")
     return ProbeAnswer(devices=tuple(devices), error="; ".join(problems))
@@ -77,8 +78,11 @@ def _kind(cl: Any, device: Any) -> str | None:
     return "cpu" if device.type & cl.device_type.CPU else None
 
 
-def _run_kernel(cl: Any, device: Any) -> tuple[str, str]:
-    """Return language and standard of the first dialect that builds and computes right."""
+def _run_kernel(cl: Any, device: Any) -> tuple[str, str, int | None]:
+    """Return the first dialect that builds and computes right, and how many threads go together.
+
+    The dialect is a language and a standard.
+    """
     context = cl.Context([device])
     queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
     problem: Exception = RuntimeError("no dialect of OpenCL builds")
@@ -97,13 +101,23 @@ def _run_kernel(cl: Any, device: Any) -> tuple[str, str]:
         cl.enqueue_copy(queue, result, buffer)
         if not np.array_equal(result, 2 * np.arange(_COUNT)):
             raise RuntimeError("a test kernel gave a wrong result")
-        return language, standard
+        return language, standard, _lanes(cl, device, kernel)
     raise problem
 
 
+def _lanes(cl: Any, device: Any, kernel: Any) -> int | None:
+    """Return how many threads of a kernel a CPU's vector unit runs together, if it is told."""
+    try:
+        info = cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE
+        return int(kernel.get_sub_group_info(device, info, [_COUNT])) or None
+    except (AttributeError, TypeError, ValueError, cl.Error):
+        return None
+
+
 def _describe(
-    cl: Any, platform: Any, device: Any, index: int, kind: str, language: str, standard: str
-) -> ProbedDevice:
+    cl: Any, platform: Any, device: Any, index: int, kind: str, language: str, standard: str,
+    lanes: int | None,
+) -> ProbedDevice:  # fmt: skip
     extensions = tuple(device.extensions.split())
     sizes = (*device.max_work_item_sizes, 1, 1)
     return ProbedDevice(
@@ -125,6 +139,7 @@ def _describe(
         uuid=_uuid(cl, device) if "cl_khr_device_uuid" in extensions else None,
         cache_B=int(device.global_mem_cache_size) or None,
         clock_Hz=device.max_clock_frequency * 1e6 or None,
+        lanes=lanes if kind == "cpu" else None,
         time_limit=kind == "gpu" and _has_time_limit(cl, device),
     )
 

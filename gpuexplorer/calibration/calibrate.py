@@ -9,6 +9,7 @@ with its own 95 % interval.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -17,10 +18,13 @@ import numpy.typing as npt
 
 from gpuexplorer.calibration.plan import CeilingCandidate, Stage, in_brief, stages
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
+from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.statistics import Summary, summarize
+from gpuexplorer.workloads.workload import Workload
 
 ROUNDS = 3
 QUICK_ROUNDS = 2
@@ -74,11 +78,17 @@ class NextRun:
         """What is measured, in words."""
         return f"{self.stage.title}: {self.candidate.title}"
 
+    @property
+    def asked(self) -> tuple[RunConfig, Workload, RunOptions]:
+        """What an engine is asked to measure."""
+        options = RunOptions(seconds=self.stage.seconds)
+        return self.candidate.config, self.candidate.workload, options
+
 
 class Calibration:
     """Says which run comes next, takes its result, and makes the ceilings of all of them.
 
-    Use: while ``task`` is not None, run it and call ``took`` or ``failed``.
+    ``run`` makes them all; by itself: while ``task`` is not None, ``took`` or ``failed`` it.
     """
 
     def __init__(
@@ -107,6 +117,28 @@ class Calibration:
         self._queue = self._of_round()
         self.done = 0
         self._next()
+
+    def run(
+        self,
+        measure: Callable[[NextRun], RunResult],
+        on_step: Callable[[NextRun], None] = lambda task: None,
+        *,
+        ends: type[ExplorerError] | tuple[()] = (),
+    ) -> None:
+        """Make every run; an error that ``measure`` raises leaves out its own one only.
+
+        ``on_step`` is told before each which it is. An error of the kind ``ends`` ends all of it.
+        """
+        while (task := self.task) is not None:
+            on_step(task)
+            try:
+                result = measure(task)
+            except ExplorerError as error:
+                if isinstance(error, ends):
+                    raise
+                self.failed(error)
+            else:
+                self.took(result)
 
     @property
     def total(self) -> int:

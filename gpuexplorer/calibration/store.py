@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -32,6 +33,13 @@ class CeilingStore:
         self.folder = (folder or data_folder()) / "ceilings"
         self._problems: tuple[str, ...] = ()
         self._loaded: list[Ceilings] | None = None
+
+    @classmethod
+    def holding(cls, ceilings: Iterable[Ceilings]) -> CeilingStore:
+        """Return one with these in place of what the folder holds."""
+        store = cls()
+        store._loaded = list(ceilings)
+        return store
 
     def all(self) -> list[Ceilings]:
         """Return every calibration that can be read, newest first."""
@@ -63,6 +71,11 @@ class CeilingStore:
         """Return a sentence for each file that could not be used, once."""
         problems, self._problems = self._problems, ()
         return problems
+
+    def of(self, devices: Iterable[DeviceInfo]) -> list[Ceilings]:
+        """Return every calibration of the hardware of some devices, newest first."""
+        hardware = {device.hardware_id for device in devices}
+        return [one for one in self.all() if one.hardware_id in hardware]
 
     def find(self, device: DeviceInfo) -> Ceilings | None:
         """Return the ceilings of a device with its number of CPU threads; None for none.

@@ -420,14 +420,6 @@ def sweep_chart(results: Sequence[RunResult], *, title: str = "") -> ChartSpec:
         series=(stems,),
         height=0.3 + 0.09 * len(names),
     )
-    checks = [r.verification for r in results if r.verification is not None]
-    worst = max(checks, key=lambda c: c.max_rel_error / c.tolerance, default=None)
-    verified = [] if worst is None else [words.check_words(worst)]
-    if len(checks) == len(results):
-        verified = [f"All verified; the one nearest its tolerance: {w}" for w in verified]
-    else:
-        missing = len(results) - len(checks)
-        verified = [f"{missing} of {len(results)} are not known to be verified.", *verified]
     methods = dict.fromkeys(f"Timed by {r.timing.method}." for r in results)
     return ChartSpec(
         title=title or first.config.workload,
@@ -437,7 +429,7 @@ def sweep_chart(results: Sequence[RunResult], *, title: str = "") -> ChartSpec:
             "Medians with half their 95 % interval, where there were samples enough for one.",
             *methods,
             *(f"SUSPECT: {r.timing.suspect}." for r in results if r.timing.suspect),
-            *verified,
+            *words.checks_words(results),
         ),
     )
 

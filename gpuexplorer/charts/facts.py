@@ -15,6 +15,7 @@ from gpuexplorer.charts.words import (
     timing_words,
     verification_words,
 )
+from gpuexplorer.core.accesses import METHOD as COUNTED
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.text import visible
 from gpuexplorer.core.units import count, percent, plural, quantity
@@ -40,7 +41,7 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
         rows.append(("result", "", verification_words(result)))
     else:
         error = f"{error_words(check)} (against {checked_against(check.method)})"
-        rows.append(("result", "verified" if check.ok else "WRONG", error))
+        rows.append(("result", check.words, error))
     rows += _printed(result)
     rows += _arithmetic(result)
     noise = percent(timing.max_noise)
@@ -131,6 +132,8 @@ def _traffic(result: RunResult) -> list[tuple[str, str, str]]:
             ratio = ratio_words(t for t in result.traffic if t is entry or t.kind == "compulsory")
             words += [ratio] if ratio else []
             words.append(METHODS.get(entry.source, entry.source))
+        if entry.source == "counted":
+            words.append(COUNTED)
         name = f"{TRAFFIC_NAMES[entry.kind]} traffic"
         rows.append((name, quantity(rate, "B/s"), " · ".join(words)))
     return rows

@@ -88,12 +88,14 @@ def place_labels(
     width: float = 1.0,
     marker: float = 0.012,
     obstacles: Sequence[Box] = (),
+    letter: float = LETTER,
 ) -> list[Box]:
     """Return a box for each point's words, chosen one after another.
 
     ``points`` are in shares of the panel, which is ``height_in`` inches high and takes ``width`` of
-    the page; ``obstacles`` are what else is drawn. Of the places around its point, near ones first,
-    a label gets the first that is free, or else the one that hides the least.
+    the page; ``obstacles`` are what else is drawn, and ``letter`` is the width of a letter as a
+    share of the page. Of the places around its point, near ones first, a label gets the first that
+    is free, or else the one that hides the least.
     """
     line = LINE_IN / height_in
     across, up = marker / width, max(marker, MARKER_IN / height_in)
@@ -102,7 +104,7 @@ def place_labels(
     areas = np.array([(b.x, b.y, b.x + b.width, b.y + b.height) for b in taken])
     found: list[Box] = []
     for (x, y), text in zip(points, words, strict=True):
-        wide = LETTER * len(text) / width
+        wide = letter * len(text) / width
         best: tuple[float, Box] | None = None
         for near in (1.0, 2.2, 3.6, 5.0):
             for box in _around(x, y, wide, line, near, GAP / width):
@@ -173,6 +175,7 @@ def point_labels(
     *,
     height_in: float,
     width: float = 1.0,
+    letter: float = LETTER,
 ) -> list[Placed]:
     """Return where the words of a panel's points go, so that none hides another.
 
@@ -200,7 +203,7 @@ def point_labels(
     if not named:
         return []
     if any(one.sideways for *_, one in named):
-        return _beside_intervals(panel, axes, width)
+        return _beside_intervals(panel, axes, width, letter)
     paths = [
         box
         for one in panel.series
@@ -209,7 +212,7 @@ def point_labels(
     ]
     boxes = place_labels(
         [(px, py) for px, py, *_ in named], [words for _, _, words, _ in named],
-        height_in=height_in, width=width, obstacles=[*bars, *paths],
+        height_in=height_in, width=width, obstacles=[*bars, *paths], letter=letter,
     )  # fmt: skip
     line = LINE_IN / height_in
     placed = []
@@ -221,7 +224,9 @@ def point_labels(
     return placed
 
 
-def _beside_intervals(panel: Panel, axes: tuple[Axis, Axis], width: float) -> list[Placed]:
+def _beside_intervals(
+    panel: Panel, axes: tuple[Axis, Axis], width: float, letter: float
+) -> list[Placed]:
     """Return words right of each level interval, or left of it where they fit only there."""
     placed, gap = [], GAP / width
     levels = [
@@ -240,7 +245,7 @@ def _beside_intervals(panel: Panel, axes: tuple[Axis, Axis], width: float) -> li
             if not words or not (0 <= px <= 1 and 0 <= py <= 1):
                 continue
             low, high = lows[i][0], highs[i][0]
-            wide = LETTER * len(words) / width
+            wide = letter * len(words) / width
             at = (px if math.isnan(high) else high) + 2 * gap
             at = next((line + gap for line in levels if at - gap < line < at + wide), at)
             left = (px if math.isnan(low) else low) - 2 * gap - wide

@@ -188,11 +188,7 @@ def _notes(document: SweepDocument, shape: _Shape, points: Points) -> list[str]:
                 "{number} cannot be true and are not shown.",
             )
         )
-    checked = [r.verification for r in measured if r.verification is not None]
-    if checked:
-        worst = max(checked, key=lambda c: c.max_rel_error / c.tolerance)
-        notes.append(f"All verified; the one nearest its tolerance: {words.error_words(worst)}.")
-    return notes
+    return [*notes, *words.checks_words(measured)]
 
 
 def _left_out(panels: int, shape: _Shape) -> list[str]:

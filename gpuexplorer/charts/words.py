@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from gpuexplorer.analysis.disturbance import cores_of, disturbance
@@ -13,7 +13,7 @@ from gpuexplorer.core.result import RunResult, Verification
 from gpuexplorer.core.series.examine import UNCERTAIN
 from gpuexplorer.core.statistics import relative_error
 from gpuexplorer.core.text import visible
-from gpuexplorer.core.units import count, percent, quantity, span
+from gpuexplorer.core.units import count, listed, percent, plural, quantity, span
 
 STOPPED = {
     "time": "the time was up",
@@ -239,6 +239,40 @@ def checked_against(method: str) -> str:
 def check_words(check: Verification) -> str:
     """Return what one check found."""
     what = checked_against(check.method)
+    if check.ok and check.not_compared:
+        return (
+            f"Verified against {what}: {error_words(check)}. "
+            f"NOT VERIFIED: {listed(check.not_compared)}, as nothing says what is right there."
+        )
     if check.ok:
         return f"Verified against {what}: {error_words(check)}."
     return f"WRONG RESULT against {what}: {error_words(check)}."
+
+
+def unverified_words(results: Sequence[RunResult]) -> str | None:
+    """Return of which results nobody knows whether they are right; None where all were verified."""
+    checks = [r.verification for r in results]
+    left = dict.fromkeys(name for c in checks if c is not None for name in c.not_compared)
+    missing = sum(c is None or bool(c.not_compared) for c in checks)
+    if not missing:
+        return None
+    if not left or None in checks:
+        return plural(
+            missing,
+            "{number} of {total} is not verified, or not all of its outputs.",
+            "{number} of {total} are not verified, or not all of their outputs.",
+            total=len(results),
+        )
+    return f"Nothing says what {listed(left)} should be: not verified."
+
+
+def checks_words(results: Sequence[RunResult]) -> list[str]:
+    """Return what the checks of several runs found: which lack one, and the worst of them."""
+    checks = [r.verification for r in results if r.verification is not None]
+    worst = max(checks, key=lambda c: c.max_rel_error / c.tolerance, default=None)
+    left = unverified_words(results)
+    if worst is None:
+        return [] if left is None else [left]
+    if left is None:
+        return [f"All verified; the one nearest its tolerance: {check_words(worst)}"]
+    return [left, check_words(worst)]

@@ -10,14 +10,20 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpuexplorer.cli.detach import Collecting
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; errors are one sentence each."""
+def main(argv: Sequence[str] | None = None, *, collecting: Collecting | None = None) -> int:
+    """Run the command line and return its exit code; errors are one sentence each.
+
+    ``collecting`` is the job whose results the command takes instead of measuring.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["engine"]:
         from gpuexplorer.engine.launcher import main as engine_main
@@ -26,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.unraisablehook is sys.__unraisablehook__:
         sys.unraisablehook = _unraisable
     try:
-        code = _run(arguments)
+        code = _run(arguments, collecting)
         if argv is None:  # done: an interrupt during Python's end would replace the exit code
             signal.signal(signal.SIGINT, signal.SIG_IGN)
     except KeyboardInterrupt:  # at any moment, the imports below included
@@ -42,14 +48,14 @@ def _unraisable(lost: Any) -> None:
         sys.__unraisablehook__(lost)
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], collecting: Collecting | None) -> int:
     from gpuexplorer.cli.messages import report
     from gpuexplorer.cli.streams import failure, is_closed_pipe, prepare_streams
 
     prepare_streams()
     verbose = "-v" in arguments or "--verbose" in arguments
     try:
-        code = _command(arguments)
+        code = _command(arguments, collecting)
     except Exception as error:  # noqa: BLE001 - whatever it is, the user is told in one sentence
         code = report(error, verbose=verbose)
     unwritten = failure()
@@ -62,11 +68,12 @@ def _run(arguments: list[str]) -> int:
     return report(write_error(Path("standard output"), unwritten), verbose=verbose)
 
 
-def _command(arguments: list[str]) -> int:
+def _command(arguments: list[str], collecting: Collecting | None) -> int:
     from gpuexplorer.cli.parser import parse
 
     try:
         options = parse(arguments)
+        options.collecting = collecting
         if _names_files(options):
             from gpuexplorer.cli.own_files import take_files
 

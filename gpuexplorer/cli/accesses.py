@@ -11,7 +11,7 @@ from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console
 from gpuexplorer.cli.output import check_results, pretty_json
-from gpuexplorer.cli.own_files import take_files
+from gpuexplorer.cli.own_files import chosen, take_files
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import print_sheet
@@ -21,7 +21,6 @@ from gpuexplorer.engine.analyze import with_compiled
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.results.accesses import place_words, sheet_of
 from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.loader import load, pick
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +46,7 @@ def accesses(options: argparse.Namespace) -> int:
             )
     options.workload, options.device = options.subject, DEVICE
     take_files(options)
-    workload = pick(load(options.kernels), options.workload)
+    workload = chosen(options, options.workload)
     arch = one_architecture(options.arch)
     look = AccessLook(launch=options.launch, block=options.place, warp=options.warp)
     with open_session(options) as session:

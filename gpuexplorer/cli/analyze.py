@@ -16,11 +16,12 @@ from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.listing import list_instructions
 from gpuexplorer.cli.messages import output_console
 from gpuexplorer.cli.output import check_results, pretty_json
+from gpuexplorer.cli.own_files import chosen
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import count, percent
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant
-from gpuexplorer.workloads.loader import SOURCE_SUFFIXES, load, pick
+from gpuexplorer.workloads.loader import SOURCE_SUFFIXES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,7 +95,7 @@ def _file(options: argparse.Namespace, architectures: Sequence[str]) -> Analysis
 
 def _workload(options: argparse.Namespace, architectures: Sequence[str]) -> Analysis:
     request = request_of(options, options.subject)
-    workload = pick(load(options.kernels), options.subject)
+    workload = chosen(options, options.subject)
     return analyze_variant(workload, request, architectures, python=options.python)
 
 

@@ -19,8 +19,7 @@ from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.ceilings import MAIN_MEMORY_KINDS, Ceiling, Ceilings
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import DeviceLost, ExplorerError
-from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.errors import DeviceLost
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import find_device
@@ -68,18 +67,11 @@ def command(options: argparse.Namespace) -> int:
 
 def _measure(session: EngineSession, calibration: Calibration, device: DeviceInfo) -> None:
     with steps_progress(f"calibrating {device.name} ({device.id})") as progress:
-        while (task := calibration.task) is not None:
-            progress(calibration.done, calibration.total, task.words)
-            candidate = task.candidate
-            try:
-                options = RunOptions(seconds=task.stage.seconds)
-                record = session.measure(candidate.config, candidate.workload, options)
-            except DeviceLost:
-                raise
-            except ExplorerError as error:
-                calibration.failed(error)
-            else:
-                calibration.took(record.result())
+        calibration.run(
+            lambda task: session.measure(*task.asked).result(),
+            lambda task: progress(calibration.done, calibration.total, task.words),
+            ends=DeviceLost,
+        )
 
 
 def _show(ceilings: Ceilings) -> None:

@@ -15,6 +15,7 @@ from gpuexplorer.cli.sessions import open_session, opener
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.core.result import VERIFIED
 from gpuexplorer.core.units import percent
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.selftest.cases import Group, Tried, case_words, plan_groups, try_case
@@ -175,7 +176,8 @@ def table(groups: list[Group]) -> Table:
         elif len(group.tried) < len(group.cases):
             result = Text("not finished", style="yellow")
         else:
-            result = Text("verified", style="green")
+            found = group.outcome
+            result = Text(found, style="green" if found == VERIFIED else "yellow")
         made.add_row(
             group.workload.name,
             group.variant,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import signal
+import time
 
 import msgspec
 
@@ -24,11 +25,13 @@ from gpuexplorer.cluster.starting import (
     start,
 )
 from gpuexplorer.cluster.watch import end
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.units import plural
 
 SCHEMA = "gpuexplorer/cluster-workers/1"
 LOOK_S = 1.0
+COME_S = 60.0
+"""Workers that have not come after so long are told of."""
 
 
 def command(options: argparse.Namespace) -> int:
@@ -70,13 +73,18 @@ def cluster_of(options: argparse.Namespace) -> Cluster | None:
 
 def _up(options: argparse.Namespace) -> int:
     folder = (options.folder or default_folder()).expanduser().absolute()
-    with _TurnedIntoInterrupt():
+    with _Ending() as ending:
         try:
             with start(_launcher(options), folder) as cluster:
+                ending.started()
                 return _stay(cluster)
         except KeyboardInterrupt:
-            say("gpuexplorer: the cluster has ended")
-            return EXIT_INTERRUPTED
+            pass
+        except ExplorerError:  # what starts it may have been ended as well
+            if not ending.wanted:
+                raise
+        say("gpuexplorer: the cluster has ended")
+        return EXIT_INTERRUPTED
 
 
 def _launcher(options: argparse.Namespace) -> Launcher:
@@ -105,29 +113,58 @@ def _stay(cluster: StartedCluster) -> int:
     """Say how to use the cluster, and stay until it is ended."""
     say(f"gpuexplorer: the scheduler listens at {cluster.scheduler}")
     say(f"gpuexplorer: use it with: gpuexplorer sweep ... --cluster {cluster.file}")
-    before = -1
+    before, told, since = -1, False, 0.0
     with cluster.watching() as watch:
         while not watch.ended(LOOK_S):
             number = watch.workers()
             if number != before:
-                before = number
+                before, told, since = number, False, time.monotonic()
                 say(plural(number, "gpuexplorer: {number} worker", "gpuexplorer: {number} workers"))
+            if number < cluster.wanted and not told and time.monotonic() > since + COME_S:
+                told = True
+                _say_missing(cluster, number)
     say("gpuexplorer: the cluster was ended with 'cluster down'")
     return 0
 
 
-class _TurnedIntoInterrupt:
-    """Being told to end by the system ends the cluster as Ctrl-C does."""
+def _say_missing(cluster: StartedCluster, number: int) -> None:
+    say(
+        f"gpuexplorer: {number} of {cluster.wanted} workers are there, and none has come for "
+        f"{COME_S:.0f} s; {cluster.why_missing()}"
+    )
 
-    def __enter__(self) -> None:
-        self._before = signal.signal(signal.SIGTERM, self._interrupt)
+
+class _Ending:
+    """Ctrl-C, or being told to end by the system, ends the cluster; one that starts, afterwards.
+
+    In the middle Dask would leave processes to themselves, and say so at length.
+    """
+
+    def __init__(self) -> None:
+        self._starting = True
+        self.wanted = False
+        """Whether it was to end while it started."""
+
+    def __enter__(self) -> _Ending:
+        both = (signal.SIGINT, signal.SIGTERM)
+        self._before = {number: signal.signal(number, self._end) for number in both}
+        return self
 
     def __exit__(self, *ended: object) -> None:
-        signal.signal(signal.SIGTERM, self._before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
 
-    @staticmethod
-    def _interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
+    def started(self) -> None:
+        """Note that it has started; KeyboardInterrupt where it is to end."""
+        self._starting = False
+        if self.wanted:
+            raise KeyboardInterrupt
+
+    def _end(self, number: int, frame: object) -> None:
+        if not self._starting or self.wanted:
+            raise KeyboardInterrupt
+        self.wanted = True
+        say("gpuexplorer: the cluster ends as soon as it has started; once more ends it at once")
 
 
 def _show(options: argparse.Namespace) -> int:

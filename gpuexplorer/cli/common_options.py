@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.cli import values
 from gpuexplorer.cli.knob_options import add_knob, add_knobs
@@ -89,6 +90,58 @@ def _verbose(group: Group) -> None:
     )
 
 
+if TYPE_CHECKING:
+    _Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+else:
+    _Commands = argparse._SubParsersAction
+
+
+class Commands(_Commands):
+    """The commands of a parser; what was given before the command counts for it.
+
+    argparse itself puts the command's defaults in its place: ``--history FILE run`` would keep the
+    run elsewhere.
+    """
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Read the command and its options; InputError for a given one that it does not have."""
+        given = [
+            (action, getattr(namespace, action.dest))
+            for action in parser._actions
+            if action.option_strings
+            and getattr(namespace, action.dest, action.default) != action.default
+        ]
+        super().__call__(parser, namespace, values, option_string)
+        name = values[0] if values else ""
+        for action, value in given:
+            same = _option(self.choices[name], action.dest)
+            if same is None:
+                self.choices[name].error(f"'{name}' has no option {action.option_strings[0]}")
+            later = getattr(namespace, action.dest)
+            if isinstance(value, list):
+                setattr(namespace, action.dest, [*value, *later])
+            elif later == same.default:
+                setattr(namespace, action.dest, value)
+
+
+def _option(parser: argparse.ArgumentParser, dest: str) -> argparse.Action | None:
+    """Return the option of a command, or of one of its own commands, that sets a name."""
+    for action in parser._actions:
+        if action.option_strings and action.dest == dest:
+            return action
+        if isinstance(action, Commands):
+            for inner in action.choices.values():
+                if (found := _option(inner, dest)) is not None:
+                    return found
+    return None
+
+
 def commands_of(
     parent: argparse.ArgumentParser,
     words: Mapping[str, str],
@@ -103,7 +156,7 @@ def commands_of(
     """
     made = parent.add_subparsers(
         title="commands", metavar="COMMAND", dest="action", parser_class=type(parent),
-        required=usual is None,
+        action=Commands, required=usual is None,
     )  # fmt: skip
     parent.set_defaults(action=usual)
     parsers = {}
@@ -135,13 +188,12 @@ def yes(how: Group, without: str = "") -> None:
 
 
 def detach(way: Group) -> None:
-    """Add what measures without this program, and what ``jobs`` collects it with."""
+    """Add what measures without this program; ``jobs`` collects it."""
     way.add_argument(
         "--detach", action="store_true",
         help="measure without this program, on the engine's machine, also when this one is "
         "switched off; see 'gpuexplorer jobs'",
     )  # fmt: skip
-    way.add_argument("--collect", metavar="JOB", help=argparse.SUPPRESS)
 
 
 # ---- files

@@ -4,13 +4,44 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from gpuexplorer.cli.messages import say
 from gpuexplorer.cli.sessions import python_of
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.environments import detached
 from gpuexplorer.environments.detached import Detached
+from gpuexplorer.history.place import shown
 from gpuexplorer.search.detached import Outcome, Work
+
+
+@dataclass
+class Collecting:
+    """A job whose results the command that began it takes into the history.
+
+    The command says in it what became of them.
+    """
+
+    job: str
+    handed_on: bool = False
+    """Whether the history was handed all that was measured."""
+    refused: bool = False
+    """Whether the history did not take some of it."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the history has all that was measured."""
+        return self.handed_on and not self.refused
+
+    def heard_of(self, warn: Callable[[ExplorerError], None]) -> Callable[[ExplorerError], None]:
+        """Return what warns that the history did not take something, noted here as well."""
+
+        def refuse(error: ExplorerError) -> None:
+            self.refused = True
+            warn(error)
+
+        return refuse
 
 
 def check_detach(options: argparse.Namespace) -> None:
@@ -22,10 +53,11 @@ def check_detach(options: argparse.Namespace) -> None:
         )
 
 
-def detach(work: Work, options: argparse.Namespace) -> int:
-    """Begin a job, and say how it is found again."""
+def detach(work: Work, options: argparse.Namespace, group: str | None = None) -> int:
+    """Begin a job, which continues a ``group`` of the history, and say how it is found again."""
     arguments = [word for word in options.arguments if word not in ("--detach", "--resume")]
-    one = detached.begin(shlex.join(arguments), work, arguments, python_of(options))
+    title, engine = shown(shlex.join(arguments)), python_of(options)
+    one = detached.begin(title, work, arguments, engine, group or "")
     say(
         f"gpuexplorer: job {one.id} is measured without this program; 'gpuexplorer jobs' lists it, "
         f"'gpuexplorer jobs collect {one.id}' takes what it has into the history"
@@ -42,3 +74,9 @@ def collected(word: str) -> tuple[Detached, Work, list[Outcome]]:
             f"job {one.id} has measured nothing yet", remedy=f"follow it: jobs follow {one.id}"
         )
     return one, detached.work_of(one), found
+
+
+def begin_taking(job: Detached, group: str | None) -> None:
+    """Note which group of the history takes what a job has measured."""
+    if group is not None:
+        detached.keep_group(job, group)

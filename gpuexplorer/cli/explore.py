@@ -249,7 +249,7 @@ def table(outcomes: list[Outcome]) -> Table:
             median_words(outcome.result),
             quantity(outcome.result.throughput.flop_per_s, "FLOP/s"),
             Text("━" * cells, style="green" if best else "blue"),
-            f"verified {check.max_rel_error:.0e}" if check is not None else "",
+            f"{check.words} {check.max_rel_error:.0e}" if check is not None else "not verified",
         )
     return made
 

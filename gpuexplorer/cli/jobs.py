@@ -8,13 +8,14 @@ import time
 import msgspec
 
 from gpuexplorer.cli import EXIT_INTERRUPTED
-from gpuexplorer.cli.keeping import not_kept
+from gpuexplorer.cli.detach import Collecting
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.environments import detached
 from gpuexplorer.environments.detached import Detached, DetachedState
+from gpuexplorer.history.place import shown
 
 SCHEMA = "gpuexplorer/job-list/1"
 LOOK_S = 1.0
@@ -33,6 +34,8 @@ def _list(options: argparse.Namespace) -> int:
         jobs = [
             {
                 **msgspec.to_builtins(one),
+                "title": shown(one.title),
+                "arguments": list(map(shown, one.arguments)),
                 "state": state if isinstance(state, str) else msgspec.to_builtins(state),
             }
             for one, state in found
@@ -46,7 +49,7 @@ def _list(options: argparse.Namespace) -> int:
     table = plain_table("job", "where", "done", "state", "what", figures=("done",))
     for one, state in found:
         done = "?" if isinstance(state, str) else detached.progress_words(one, state.done)
-        table.add_row(one.id, one.where, done, _words(one, state), one.title)
+        table.add_row(one.id, one.where, done, _words(one, state), shown(one.title))
     output_console().print(table)
     for one, state in found:
         if isinstance(state, DetachedState) and _ended_with_machine(one, state):
@@ -113,10 +116,11 @@ def _collect(options: argparse.Namespace) -> int:
 
     one = detached.find_detached(options.job)
     state = detached.state_of(one)  # before it is read: what is stored meanwhile is not collected
-    troubles = len(not_kept)
-    code = main([*one.arguments, *(["--resume"] if one.total else []), "--collect", one.id])
+    collecting = Collecting(one.id)
+    continues = ["--resume"] if one.total and one.group else []
+    code = main([*one.arguments, *continues], collecting=collecting)
     if not state.running and state.finished:
-        if code not in (0, ExplorerError.exit_code) or len(not_kept) > troubles:
+        if not collecting.is_whole:
             say(f"gpuexplorer: job {one.id} is kept, as it was not collected whole")
             return code
         detached.forget(one)

@@ -24,7 +24,7 @@ EXAMPLES = """examples:
 
 A detached sweep or tuning is measured by its engine's machine without this program, also when this
 one is switched off. Its results are there until they are collected; then it is deleted. A tuning is
-collected once it has ended, and begins anew where it was interrupted."""
+collected once it has ended, and one that was interrupted continues with the looks that it took."""
 
 
 def add_options(

@@ -14,6 +14,7 @@ from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch, joined
+from gpuexplorer.history.place import shown
 
 if TYPE_CHECKING:
     from gpuexplorer.engine.record import RunRecord
@@ -58,13 +59,8 @@ def history_of(
             store.close()
 
 
-not_kept: list[str] = []
-"""Why the history did not take something that this process measured, in the order of the causes."""
-
-
 def warn_not_kept(error: ExplorerError) -> None:
     """Say that what is measured is not in the history; measuring goes on."""
-    not_kept.append(str(error))
     say(f"gpuexplorer: warning: the runs are not kept in the history: {error}")
 
 
@@ -76,8 +72,8 @@ def say_kept(group: str | None, page: str, options: argparse.Namespace) -> None:
 
 
 def in_history(words: Sequence[str], options: argparse.Namespace) -> str:
-    """Return a command that works on the history which this one was given."""
-    named = ["--history", options.history] if options.history is not None else []
+    """Return a command that works on the history which this one was given, without a password."""
+    named = ["--history", shown(options.history)] if options.history is not None else []
     return shlex.join(["gpuexplorer", *words, *named])
 
 

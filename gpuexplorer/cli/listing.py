@@ -19,6 +19,7 @@ from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console
 from gpuexplorer.cli.output import check_results
+from gpuexplorer.cli.own_files import chosen
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.text import visible
@@ -33,7 +34,6 @@ from gpuexplorer.results.listing import (
     mix_sheet,
     source_line,
 )
-from gpuexplorer.workloads.loader import load, pick
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -98,7 +98,7 @@ def _of_workload(options: argparse.Namespace) -> Listings:
                 remedy="give --arch once",
             )
         requests = [msgspec.structs.replace(request, variant=name) for name in options.diff]
-    workload = pick(load(options.kernels), options.subject)
+    workload = chosen(options, options.subject)
     return list_variants(workload, requests, _architectures(options), python=options.python)
 
 

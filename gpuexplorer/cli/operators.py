@@ -14,6 +14,7 @@ from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console
 from gpuexplorer.cli.output import check_results
+from gpuexplorer.cli.own_files import chosen
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import print_sheet
@@ -22,7 +23,6 @@ from gpuexplorer.core.sharing import shared
 from gpuexplorer.exchange.operator_trace import write_operator_trace
 from gpuexplorer.results.operators import sheet_of
 from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.operators import told_variant
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def command(options: argparse.Namespace) -> int:
     """Record one iteration, print the table, and write the files that were asked for."""
     check_results(options.json, options.trace, plot=options.plot)
-    workload = pick(load(options.kernels), options.workload)
+    workload = chosen(options, options.workload)
     request = request_of(options)
     request.variant = told_variant(workload, request.variant)
     with open_session(options) as session:

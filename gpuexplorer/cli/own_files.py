@@ -11,6 +11,7 @@ from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import say
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import plural
+from gpuexplorer.workloads.instances import plain_name
 from gpuexplorer.workloads.kernel_file import (
     NOTHING,
     Answers,
@@ -22,11 +23,14 @@ from gpuexplorer.workloads.kernel_file import (
 from gpuexplorer.workloads.loader import (
     is_own_file,
     keep_manifest,
+    load,
     own_workload,
+    pick,
     programs_of,
 )
 from gpuexplorer.workloads.programs import Program
 from gpuexplorer.workloads.trust import NotTrusted, is_trusted, trust
+from gpuexplorer.workloads.workload import Workload
 
 SHOWN_LINES = 12
 """Lines of a file that stand above the question."""
@@ -46,9 +50,25 @@ def take_files(options: argparse.Namespace) -> None:
         roots.append(Path(word))
         options.kernels = roots
         options.workload = own_workload(Path(word)).name
+        variant = getattr(options, "variant", None)
+        if is_kernel_file(word) and isinstance(variant, str) and "<" in variant:
+            options.variant = plain_name(variant)  # an instance, by what the source calls it
     name = options.workload if isinstance(word, str) else None
     for program in (program for root in roots for program in programs_of(root, name)):
         agree(program, said_so=bool(getattr(options, "trust", False)))
+
+
+def chosen(options: argparse.Namespace, name: str) -> Workload:
+    """Return the workload that a command names; say which others of its name are not meant."""
+
+    def tell(other: Workload, winner: Workload) -> None:
+        if winner.name == name:
+            say(
+                f"gpuexplorer: warning: {other.source.origin} is named '{name}', too, and "
+                f"{winner.source.origin} is used"
+            )
+
+    return pick(load(options.kernels, tell), name)
 
 
 def answers_of(options: argparse.Namespace) -> Answers:

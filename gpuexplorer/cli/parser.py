@@ -15,6 +15,7 @@ from gpuexplorer.cli import (
     engines_options,
     history_options,
     jobs_options,
+    lessons_options,
     run_options,
     study_options,
     sweep_options,
@@ -44,6 +45,10 @@ def _engines(command: argparse.ArgumentParser) -> None:
 
 def _cluster(command: argparse.ArgumentParser) -> None:
     cluster_options.add_options(command, common.without_engine)
+
+
+def _lessons(command: argparse.ArgumentParser) -> None:
+    lessons_options.add_options(command, common.everywhere)
 
 
 def _workloads(command: argparse.ArgumentParser) -> None:
@@ -108,10 +113,17 @@ TABLE: dict[str, Command] = {
         compare_options.EXAMPLES,
     ),
     "study": Command(
-        "precision, switches, CPU against GPU, time against size: measured in turns",
+        "precision, switches, CPU against GPU, time against size, the ladder: measured in turns",
         "study",
         study_options.add_options,
         study_options.EXAMPLES,
+        shared=_nothing,
+    ),
+    "ladder": Command(
+        "the kernels of a workload as rungs, up to the libraries and the roof",
+        "study",
+        study_options.add_ladder,
+        study_options.LADDER_EXAMPLES,
         shared=_nothing,
     ),
     "tune": Command(
@@ -165,6 +177,13 @@ TABLE: dict[str, Command] = {
         history_options.add_report,
         history_options.REPORT_EXAMPLES,
         shared=_nothing,
+    ),
+    "lessons": Command(
+        "questions to guess, measure and understand: list, read, check, export",
+        "lessons",
+        _lessons,
+        lessons_options.EXAMPLES,
+        shared=common.everywhere,
     ),
     "analyze": Command(
         "compile a kernel for GPUs that need not be here: registers, memory, occupancy",
@@ -253,7 +272,9 @@ def build_parser(named: Container[str] = TABLE) -> argparse.ArgumentParser:
     common.engine(window)
     add_knob(window, "threads")
     parser.set_defaults(command_function=_function("window"))
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", parser_class=_Parser, action=common.Commands
+    )
     for name, command in TABLE.items():
         made = commands.add_parser(
             name,

@@ -15,6 +15,7 @@ from gpuexplorer.cli.keeping import LiveKeeping, keep
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console, report, say
 from gpuexplorer.cli.output import STDOUT, check_results
+from gpuexplorer.cli.own_files import chosen
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.summary import print_advice, print_summary
@@ -23,12 +24,12 @@ from gpuexplorer.core.errors import ExplorerError, WrongResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import count
+from gpuexplorer.engine.asked import count_requests
 from gpuexplorer.engine.protocol import MAX_NOISE
 from gpuexplorer.engine.session import RunProgress
 from gpuexplorer.engine.situation import situation_of
 from gpuexplorer.exchange import run_json, write_csv
 from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.workload import Workload
 
 AT_MOST_S = 5.0
@@ -57,7 +58,7 @@ def command(options: argparse.Namespace) -> int:
 
         return watch(options)
     check_results(options.json, options.csv, plot=options.plot)
-    workload = pick(load(options.kernels), options.workload)
+    workload = chosen(options, options.workload)
     if options.tuned:
         check_tuned(options)
     with open_session(options) as session:
@@ -92,6 +93,8 @@ def command(options: argparse.Namespace) -> int:
                 raise
             record, failure = sampled, error
         record.count(counters)
+        if not interrupted and failure is None:
+            record.accesses = count_requests(session, record, workload)
         result = record.result()
         devices = session.devices()
     ended_early = interrupted or failure is not None

@@ -12,6 +12,7 @@ from gpuexplorer.cli.keeping import history_of, say_kept, warn_not_kept
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_results
+from gpuexplorer.cli.own_files import chosen
 from gpuexplorer.cli.progress import steps_progress
 from gpuexplorer.cli.sessions import opener
 from gpuexplorer.cli.sheets import print_sheet
@@ -25,14 +26,13 @@ from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.engines import Several
 from gpuexplorer.studies import KINDS, chart_of, kind_of, sheet_of
 from gpuexplorer.studies.running import How, Running, StudyStep
-from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.workload import Workload
 
 
 def command(options: argparse.Namespace) -> int:
     """Measure, print the tables, and write the files that were asked for."""
     check_results(options.json, options.csv, plot=options.plot)
-    workload = pick(load(options.kernels), options.workload)
+    workload = chosen(options, options.workload)
     with (
         history_of(options, warn_not_kept) as store,
         Several(opener(options), options.threads) as session,

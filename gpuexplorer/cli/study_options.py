@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
 from gpuexplorer.cli.knob_options import PROBLEM, add_knobs, add_several
+
+if TYPE_CHECKING:
+    from gpuexplorer.studies.kind import StudyKind
 
 EXAMPLES = """examples:
   gpuexplorer study precision attention --variant torch --plot precision.png
@@ -16,6 +20,7 @@ EXAMPLES = """examples:
   gpuexplorer study speedup matmul --size 64:4096:*2 --plot break-even.png
   gpuexplorer study speedup matmul --devices opencl:0,torch:cpu --size 32:512:*2
   gpuexplorer study scaling matmul --variants naive,tiled --size 64:2048:*2 --plot scaling.png
+  gpuexplorer study ladder matmul --size 1024 --plot ladder.png
 
 Everything is measured in turns, in an order that chance decides. What fails or is not offered
 stands in the result with its reason. Runs are kept in the history as one group; 'gpuexplorer report
@@ -23,6 +28,18 @@ FILE' makes a page of the JSON. Ctrl-C ends it with what was measured by then.
 
 exit codes: 0 done, 1 nothing could be measured, 2 usage or input error, 3 nothing here can run it
 (a GPU is asked for and there is none), 130 stopped"""
+
+LADDER_EXAMPLES = """examples:
+  gpuexplorer ladder matmul --size 1024 --threads 1 --plot ladder.png
+  gpuexplorer ladder transpose --precision fp64 --json ladder.json
+  gpuexplorer ladder matmul --variants naive,tiled,numpy --rounds 24
+
+The kernels of a workload are its rungs, in the manifest's order. All take turns with the libraries
+that run on the same hardware, each with what 'gpuexplorer tune' found for it there, else with the
+manifest's block. It is 'gpuexplorer study ladder'; Ctrl-C ends it with what was measured by then.
+
+exit codes: 0 done, 1 nothing could be measured, 2 usage or input error, 3 nothing here can run it,
+130 stopped"""
 
 
 def add_options(study: argparse.ArgumentParser) -> None:
@@ -37,24 +54,37 @@ def add_options(study: argparse.ArgumentParser) -> None:
         parser = made.add_parser(
             name, help=words, description=words[0].upper() + words[1:] + ".", epilog=EXAMPLES,
             formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-            conflict_handler="resolve",
         )  # fmt: skip
-        common.workload(parser)
-        what = parser.add_argument_group("what to run")
-        add_knobs(what, *PROBLEM)
-        if kind.over_sizes:
-            add_several(
-                what, "size", "A:B:*2|N=..,M=..",
-                "the sizes: one symbol has several values (default: doubling around the "
-                "workload's)",
-            )  # fmt: skip
-        for choice in kind.choices:
-            what.add_argument(
-                choice.option, *choice.also, dest=f"study_{choice.name}", metavar=choice.metavar,
-                type=values.option(choice.read), help=choice.help,
-            )  # fmt: skip
-        _how(parser)
-        common.everywhere(parser)
+        _add(parser, kind)
+
+
+def add_ladder(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the ladder, which is a command of its own as well."""
+    from gpuexplorer.studies import KINDS
+
+    _add(parser, KINDS["ladder"])
+    parser.set_defaults(study="ladder")
+
+
+def _add(parser: argparse.ArgumentParser, kind: StudyKind[Any]) -> None:
+    """Add the options of one study."""
+    parser.conflict_handler = "resolve"
+    common.workload(parser)
+    what = parser.add_argument_group("what to run")
+    what.conflict_handler = "resolve"
+    add_knobs(what, *(axis for axis in PROBLEM if axis not in kind.without))
+    if kind.over_sizes:
+        add_several(
+            what, "size", "A:B:*2|N=..,M=..",
+            "the sizes: one symbol has several values (default: doubling around the workload's)",
+        )  # fmt: skip
+    for choice in kind.choices:
+        what.add_argument(
+            choice.option, *choice.also, dest=f"study_{choice.name}", metavar=choice.metavar,
+            type=values.option(choice.read), help=choice.help,
+        )  # fmt: skip
+    _how(parser)
+    common.everywhere(parser)
 
 
 def _how(parser: argparse.ArgumentParser) -> None:

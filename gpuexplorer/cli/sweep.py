@@ -13,10 +13,11 @@ from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.cluster import cluster_of
 from gpuexplorer.cli.delivery import Delivery
-from gpuexplorer.cli.detach import check_detach, collected, detach
+from gpuexplorer.cli.detach import Collecting, begin_taking, check_detach, collected, detach
 from gpuexplorer.cli.keeping import warn_not_kept
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_results
+from gpuexplorer.cli.own_files import chosen
 from gpuexplorer.cli.progress import now_and_then
 from gpuexplorer.cli.sessions import opener, python_of
 from gpuexplorer.cli.sheets import print_sheet
@@ -29,6 +30,7 @@ from gpuexplorer.core.shared_device import when_shared
 from gpuexplorer.core.sweep import SweepDocument, reasons, sweep_json
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.exchange.csv_table import write_sheet
+from gpuexplorer.history.place import shown
 from gpuexplorer.results.sweep import fastest_sheet, sheet_of
 from gpuexplorer.search.collected import Collected
 from gpuexplorer.search.detached import Work
@@ -37,7 +39,6 @@ from gpuexplorer.search.measuring import AT_MOST_S, Measuring
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.sweep import SweepStep
-from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.manifest import Manifest
 from gpuexplorer.workloads.trust import agreed
 
@@ -53,13 +54,20 @@ AXES = ("device", "threads", "fill", "cache", "variant", "precision", "size", "t
 def command(options: argparse.Namespace) -> int:
     """Measure the space; 1 when all failed, one is wrong or may be repeated, 2, 3 if none runs."""
     check_results(options.json, options.csv, plot=options.plot)
-    workload = pick(load(options.kernels), options.workload)
+    workload = chosen(options, options.workload)
     space = space_of(options, workload.manifest)
-    store = _store_of(options)
+    collecting: Collecting | None = options.collecting
+    warn = collecting.heard_of(warn_not_kept) if collecting is not None else warn_not_kept
+    store = _store_of(options, warn)
     ceilings = CeilingStore().find
     threads = space.by_name["threads"].values[0] if "threads" in space.by_name else None
+    job, work, found = collected(collecting.job) if collecting is not None else (None, None, [])
     try:
-        with measuring_on(options, threads or space.base.threads) as engines:
+        with (
+            Collected(work, found)
+            if work is not None
+            else measuring_on(options, threads or space.base.threads)
+        ) as engines:
             space_sweep = SpaceSweep(
                 space,
                 workload,
@@ -68,9 +76,10 @@ def command(options: argparse.Namespace) -> int:
                 seed=options.order_seed,
                 store=store,
                 resume=options.resume,
+                into=(job.group or None) if job is not None else None,
                 python=python_of(options),
                 ceilings=ceilings,
-                on_trouble=warn_not_kept,
+                on_trouble=warn,
             )
             _announce(space_sweep, options)
             if options.detach:
@@ -79,6 +88,8 @@ def command(options: argparse.Namespace) -> int:
                 _show_reasons(space_sweep.document())
                 return 0
             space_sweep.begin()
+            if job is not None:
+                begin_taking(job, space_sweep.group)
             return _run(space_sweep, engines, options)
     finally:
         if store is not None:
@@ -92,17 +103,15 @@ def _detach(space_sweep: SpaceSweep, devices: DeviceList, options: argparse.Name
         configs=space_sweep.sweep.coming,
         options=space_sweep.measuring,
         devices=devices,
+        ceilings=CeilingStore().of(devices),
         agreed=agreed(space_sweep.workload),
         when_shared=when_shared(),
     )
-    return detach(work, options)
+    return detach(work, options, space_sweep.group)
 
 
-def measuring_on(options: argparse.Namespace, threads: int | None) -> Engines | Cluster | Collected:
-    """Return what measures: this machine's engine, the workers of a cluster, or what has."""
-    if options.collect is not None:
-        _, work, found = collected(options.collect)
-        return Collected(work, found)
+def measuring_on(options: argparse.Namespace, threads: int | None) -> Engines | Cluster:
+    """Return what measures: this machine's engine, or the workers of a cluster."""
     check_detach(options)
     return cluster_of(options) or Engines(opener(options), threads)
 
@@ -115,6 +124,8 @@ def _run(
         with sweep_progress(space_sweep.waiting, cluster) as progress:
             space_sweep.sweep.on_step = progress
             document = space_sweep.run(engines)
+        if options.collecting is not None:
+            options.collecting.handed_on = True
     except KeyboardInterrupt:
         _deliver(space_sweep.document(), options)
         stopped = f"gpuexplorer: stopped with {_state(space_sweep)}"
@@ -163,7 +174,7 @@ def _run(
 
 def _again(space_sweep: SpaceSweep, options: argparse.Namespace) -> list[str]:
     """Say how to continue a sweep that is in the history; of another there is nothing to say."""
-    if space_sweep.group is None or options.collect is not None:
+    if space_sweep.group is None or options.collecting is not None:
         return []
     return [f"continue with: {_resume_line(options)}"]
 
@@ -175,7 +186,7 @@ def _state(space_sweep: SpaceSweep) -> str:
 
 def _resume_line(options: argparse.Namespace) -> str:
     words = [w for w in options.arguments if w != "--resume"]
-    return shlex.join(["gpuexplorer", *words, "--resume"])
+    return shown(shlex.join(["gpuexplorer", *words, "--resume"]))
 
 
 # ---- what is asked for
@@ -216,7 +227,7 @@ def measuring_of(options: argparse.Namespace) -> Measuring:
     )
 
 
-def _store_of(options: argparse.Namespace) -> Store | None:
+def _store_of(options: argparse.Namespace, warn: Callable[[ExplorerError], None]) -> Store | None:
     """Open the history; where it cannot be, the sweep goes without, unless it is gone on with."""
     if options.no_history and options.resume:
         raise InputError("a sweep is continued from the history", remedy="leave --no-history out")
@@ -229,7 +240,7 @@ def _store_of(options: argparse.Namespace) -> Store | None:
     except ExplorerError as error:
         if options.resume:
             raise
-        warn_not_kept(error)
+        warn(error)
         return None
 
 

@@ -8,20 +8,24 @@ from contextlib import contextmanager
 
 import msgspec
 
+from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.charts.tuning import failures
 from gpuexplorer.charts.words import config_words, knob_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.cluster import cluster_of
 from gpuexplorer.cli.delivery import Delivery
-from gpuexplorer.cli.detach import check_detach, collected, detach
+from gpuexplorer.cli.detach import Collecting, begin_taking, check_detach, collected, detach
 from gpuexplorer.cli.keeping import history_of
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_targets, json_path
+from gpuexplorer.cli.own_files import chosen
 from gpuexplorer.cli.progress import now_and_then
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.cli.tuned import tuning_line
+from gpuexplorer.cluster.connection import Cluster
+from gpuexplorer.cluster.standing import working_words
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
@@ -37,7 +41,6 @@ from gpuexplorer.search.tune import Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
-from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.trust import agreed
 from gpuexplorer.workloads.workload import Workload
 
@@ -49,9 +52,9 @@ def command(options: argparse.Namespace) -> int:
     """Tune, print who won and who cannot be told from it, and keep that."""
     check_targets(json_path(options.json))
     check_sampler(options.sampler)
-    workload = pick(load(options.kernels), options.workload)
-    if options.collect is not None:
-        return _collect(workload, options)
+    workload = chosen(options, options.workload)
+    if options.collecting is not None:
+        return _collect(workload, options.collecting, options)
     check_detach(options)
     cluster = cluster_of(options)
     with cluster or open_session(options) as session, history_of(options, _warn) as store:
@@ -62,7 +65,8 @@ def command(options: argparse.Namespace) -> int:
             return _detach(workload, devices, options)
         keeper = TuningKeeper(store, _warn)
         try:
-            with tune_progress(_title(space), budget_of(options)) as tuner.on_progress:
+            title = _title(space)
+            with tune_progress(title, budget_of(options), cluster) as tuner.on_progress:
                 tuning = keeper.run(tuner)
         except KeyboardInterrupt:
             return _unfinished(tuner.so_far(), options)
@@ -93,6 +97,7 @@ def _detach(workload: Workload, devices: DeviceList, options: argparse.Namespace
     work = Work(
         source=workload.source,
         devices=devices,
+        ceilings=CeilingStore().of(devices),
         agreed=agreed(workload),
         when_shared=when_shared(),
         tuning=asked,
@@ -100,25 +105,30 @@ def _detach(workload: Workload, devices: DeviceList, options: argparse.Namespace
     return detach(work, options)
 
 
-def _collect(workload: Workload, options: argparse.Namespace) -> int:
+def _collect(workload: Workload, collecting: Collecting, options: argparse.Namespace) -> int:
     """Take a detached tuning into the history once it has ended, and show it."""
-    job, work, outcomes = collected(options.collect)
+    job, work, outcomes = collected(collecting.job)
     check_sources(work, workload)
     last = outcomes[-1]
-    if last.failed is not None:
-        raise error_of(last.failed)
-    if last.tuning is None:
+    if last.tuning is None and last.failed is None:
         raise InputError(
             f"job {job.id} has not named anything yet, and what a tuning finds is taken as a whole",
             remedy=f"follow it: jobs follow {job.id}",
         )
-    with history_of(options, _warn) as store:
-        keeper = TuningKeeper(store, _warn)
-        keeper.begin(last.tuning)
-        for outcome in outcomes:
-            if outcome.result is not None:
-                keeper.keep(outcome.result)
-        keeper.finish(last.tuning)
+    warn = collecting.heard_of(_warn)
+    with history_of(options, warn) as store:
+        keeper = TuningKeeper(store, warn, group=job.group or None)
+        if last.tuning is not None:
+            keeper.begin(last.tuning)
+            for outcome in outcomes:
+                if outcome.result is not None:
+                    keeper.keep(outcome.result)
+            keeper.finish(last.tuning)
+            begin_taking(job, keeper.group)
+    collecting.handed_on = True
+    if last.failed is not None:
+        raise error_of(last.failed)
+    assert last.tuning is not None
     return _deliver(last.tuning, workload, keeper, options)
 
 
@@ -204,10 +214,12 @@ ProgressSink = Callable[[TuningProgress], None]
 
 
 @contextmanager
-def tune_progress(title: str, budget: Budget) -> Iterator[ProgressSink]:
-    """Show how far a tuning is until the block ends."""
+def tune_progress(
+    title: str, budget: Budget, cluster: Cluster | None = None
+) -> Iterator[ProgressSink]:
+    """Show how far a tuning is until the block ends, and what a ``cluster``'s workers do."""
     if is_terminal():
-        with _bar(title, budget) as sink:
+        with _bar(title, budget, cluster) as sink:
             yield sink
     else:
         yield now_and_then(
@@ -232,7 +244,7 @@ def done_words(progress: TuningProgress) -> str:
 
 
 @contextmanager
-def _bar(title: str, budget: Budget) -> Iterator[ProgressSink]:
+def _bar(title: str, budget: Budget, cluster: Cluster | None) -> Iterator[ProgressSink]:
     from rich.console import Group
     from rich.live import Live
     from rich.progress import BarColumn, TextColumn
@@ -240,9 +252,18 @@ def _bar(title: str, budget: Budget) -> Iterator[ProgressSink]:
     from rich.text import Text
 
     bar = RichProgress(BarColumn(bar_width=30), TextColumn("{task.description}", style="dim"))
-    shown = Group(Text(title, no_wrap=True, overflow="ellipsis"), bar)
+    workers = Text(style="dim", no_wrap=True, overflow="ellipsis")
+    below = [workers] if cluster is not None else []
+    shown = Group(Text(title, no_wrap=True, overflow="ellipsis"), bar, *below)
+
+    def tell() -> None:
+        if cluster is not None:
+            workers.plain = working_words(cluster.workers)
+
     with Live(shown, console=error_console(), transient=True):
         task = bar.add_task("starting the engine", total=None)
+        if cluster is not None:
+            cluster.on_live = tell
 
         def sink(progress: TuningProgress) -> None:
             total: float | None = progress.total
@@ -251,5 +272,6 @@ def _bar(title: str, budget: Budget) -> Iterator[ProgressSink]:
                 total, done = budget.seconds, min(progress.elapsed_s, budget.seconds)
             words = f"{done_words(progress)} · {best_words(progress)}"
             bar.update(task, total=total, completed=done, description=words)
+            tell()
 
         yield sink

@@ -12,6 +12,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import quantity
+from gpuexplorer.history.place import shown
 from gpuexplorer.reproduce import tuning_command
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.loader import own_root
@@ -39,7 +40,7 @@ def tuning_line(
         asked,
         [root] if root is not None else [],
         engine=options.python,
-        history=options.history,
+        history=None if options.history is None else shown(options.history),
     )
 
 

@@ -9,6 +9,7 @@ from gpuexplorer.charts.words import config_words, median_words, when_words
 from gpuexplorer.cli.keeping import keep
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import report, tell
+from gpuexplorer.cli.own_files import chosen
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.units import plural
@@ -29,7 +30,7 @@ def watch(options: argparse.Namespace) -> int:
             raise InputError(
                 f"--{name} is for a single run", remedy="leave it out, or leave --watch out"
             )
-    workload = pick(load(options.kernels), options.workload)
+    workload = chosen(options, options.workload)
     if own_root(workload) is None:
         raise InputError(
             f"--watch follows files of your own, and '{workload.name}' comes with GPU Explorer",
@@ -89,7 +90,7 @@ def _show(version: Version, options: argparse.Namespace) -> None:
         when,
         name,
         median_words(run),
-        "not verified" if run.verification is None else "verified",
+        "not verified" if run.verification is None else run.verification.words,
     ]
     if version.before is None:
         tell(f"{run.config.workload}  {config_words(run.config)}")

@@ -15,11 +15,12 @@ from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere
-from gpuexplorer.core.knobs import switch_value
+from gpuexplorer.core.knobs import short_block, switch_value
+from gpuexplorer.core.units import listed
 from gpuexplorer.workloads.choose import default_block
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of
 from gpuexplorer.workloads.loader import grouped, is_own_file, load, own_workload, pick
-from gpuexplorer.workloads.manifest import FILLS, VariantSpec
+from gpuexplorer.workloads.manifest import FILLS, TunedSpec, VariantSpec
 from gpuexplorer.workloads.switches import Switch, of_model
 from gpuexplorer.workloads.workload import Workload
 
@@ -69,6 +70,7 @@ def _document(workload: Workload) -> dict[str, Any]:
                 "precisions": workload.precisions_of(name),
                 "requires": variant.requires,
                 "tunables": msgspec.to_builtins(variant.tunables),
+                "tuned": msgspec.to_builtins(variant.tuned),
             }
             for name, variant in manifest.variants.items()
         },
@@ -129,7 +131,11 @@ def print_workload(workload: Workload, devices: DeviceList | None = None) -> Non
     tolerances = [f"{name} (±{p.tolerance:g})" for name, p in manifest.precisions.items()]
     console.print(f"Precisions and tolerances: {', '.join(tolerances)}")
     inputs = [
-        f"{name} {array.fill}" if array.below is None else f"{name} 0 to below {array.below}"
+        f"{name} = {array.values}"
+        if array.values is not None
+        else f"{name} 0 to below {array.below}"
+        if array.below is not None
+        else f"{name} {array.fill}"
         for name, array in manifest.arrays.items()
         if array.role in ("in", "inout")
     ]
@@ -183,6 +189,14 @@ def _framework(model: str, devices: DeviceList | None) -> str:
     return f"not here: no device offers {model}"
 
 
+def _tuned_words(tuned: TunedSpec) -> str:
+    """Return for which devices a variant begins with other knobs than usual, and with which."""
+    values = [f"{name} = {value}" for name, value in tuned.tunables.items()]
+    block = [f"block {'×'.join(map(str, short_block(tuned.block)))}"] if tuned.block else []
+    knobs, devices = ", ".join([*block, *values]), listed([*tuned.on, *tuned.precisions])
+    return f"on {devices}: {knobs} (measured: {tuned.measured})"
+
+
 def _facts(
     workload: Workload, name: str, variant: VariantSpec, devices: DeviceList | None
 ) -> list[str]:
@@ -203,6 +217,8 @@ def _facts(
     for tunable, spec in variant.tunables.items():
         rule = spec.formula or ", ".join(map(str, spec.values))
         facts.append(f"--set {tunable}=...: {rule}" if spec.values else f"{tunable} = {rule}")
+    for tuned in variant.tuned:
+        facts.append(_tuned_words(tuned))
     for constraint in variant.constraints:
         facts.append(f"only with {constraint.rule}: {constraint.because}")
     return facts

@@ -45,6 +45,8 @@ class Lane:
     """How many it has measured that hold, in all searches."""
     now: Now | None = None
     """The run that goes on, where it is told of."""
+    knows: set[str] = field(default_factory=set)
+    """The workloads that it has, by their fingerprints."""
     slow: bool = False
     """Whether it was found slow and gets nothing to measure."""
 
@@ -141,3 +143,6 @@ class Agenda:
         here = self._hosts.get(lane.host, {})
         for key in [key for key, builder in here.items() if builder is lane]:
             del here[key]
+
+    def slower(self) -> None:
+        """Note that all workers are slower now: each run says when it was measured."""

@@ -9,10 +9,26 @@ import msgspec
 
 from gpuexplorer.cluster.library import load_distributed
 from gpuexplorer.cluster.place import FILE, SCHEMA, ClusterPlace
-from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.exchange.files import atomic_file, write_error
 
-CERT, KEY = "cert.pem", "key.pem"
+CERT, KEY, LOCK = "cert.pem", "key.pem", ".lock"
+
+
+def check_folder(folder: Path) -> None:
+    """Raise InputError for a folder in which others may put files in place of a cluster's."""
+    if os.name != "nt" and _shared(folder) and folder.stat().st_mode & 0o022:
+        raise InputError(
+            f"others may write in {folder}, and whoever writes there can run programs as you",
+            remedy="name a folder of your own, such as a new one",
+        )
+
+
+def _shared(folder: Path) -> bool:
+    """Whether a folder holds other files than a cluster's."""
+    if not folder.is_dir():
+        return False
+    return bool({one.name for one in folder.iterdir()} - {CERT, KEY, LOCK, FILE})
 
 
 def make_certificates(folder: Path) -> None:
@@ -29,7 +45,8 @@ def make_certificates(folder: Path) -> None:
         ) from None
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o700)
+        if not _shared(folder):
+            folder.chmod(0o700)
     except OSError as error:
         raise write_error(folder, error) from None
     for name, text in ((CERT, made.tls_client_cert), (KEY, made.tls_client_key)):
@@ -57,8 +74,5 @@ def place_in(folder: Path, scheduler: str) -> ClusterPlace:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file that nobody else may read."""
-    with atomic_file(path) as stream:
-        if os.name != "nt":
-            os.fchmod(stream.fileno(), 0o600)
+    with atomic_file(path, private=True) as stream:
         stream.write(text.encode())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import queue
 import time
-import uuid
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from typing import Any
 
@@ -29,6 +29,7 @@ from gpuexplorer.core.units import plural
 from gpuexplorer.engine.errors import EngineGone, error_of
 from gpuexplorer.search.several import Course
 from gpuexplorer.search.sweep import News
+from gpuexplorer.workloads.trust import agreed
 from gpuexplorer.workloads.workload import Workload
 
 CONNECT_S = 15.0
@@ -112,25 +113,19 @@ class Cluster(Closing):
         """How many of them measure at the most."""
         self.on_live: Callable[[], None] | None = None
         """Called when a worker has told what it samples; None: none tells."""
+        self.tags: Iterator[int] = itertools.count(1)
+        """What tells a task from all others, also from those of an earlier search."""
         self._kinds: dict[Kind, str] = {}
         self._known: dict[str, Lane | None] = {}
         """By address every worker that is there; None for one that cannot be used, or not yet."""
         self._asked: dict[str, Any] = {}
         self.client = connect(place, timeout_s=connect_s)
         try:
-            self.client.register_plugin(self.tasks.WorkerEngine())
             self.look()
             ends = time.monotonic() + describe_s
             while not self._all_said() and time.monotonic() < ends:
                 on_wait()
             self.devices = self._first_devices()
-        except (ImportError, AttributeError) as error:
-            self.close()
-            raise CannotRunHere(
-                f"the workers of {place.scheduler} cannot load GPU Explorer",
-                remedy=f"install {gpuexplorer.__version__} there, with the extra cluster",
-                detail=str(error),
-            ) from None
         except BaseException:
             self.close()
             raise
@@ -188,6 +183,7 @@ class Cluster(Closing):
         come = []
         for address in [a for a, future in self._asked.items() if future.done()]:
             lane = self._lane(address, self._asked.pop(address))
+            del self._known[address]  # who came first stays first, so that ``most`` moves nobody
             self._known[address] = lane
             if lane is not None:
                 come.append(lane)
@@ -209,7 +205,13 @@ class Cluster(Closing):
     def _lane(self, address: str, future: Any) -> Lane | None:
         """Return a worker by what it said of itself; None for one that cannot be used."""
         if future.status != "finished":
-            self.on_trouble(f"the worker at {address} did not say what it can measure on")
+            failed = future.exception() if future.status == "error" else None
+            self.on_trouble(
+                f"the worker at {address} cannot load GPU Explorer and is not used; install "
+                f"{gpuexplorer.__version__} there, with the extra cluster"
+                if isinstance(failed, ImportError | AttributeError)
+                else f"the worker at {address} did not say what it can measure on"
+            )
             return None
         said = read_described(future.result())
         future.release()
@@ -322,12 +324,16 @@ class Cluster(Closing):
         self, agenda: Decides, workload: Workload, options: RunOptions, paces: Paces
     ) -> Generator[News | None]:
         inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        topic = f"gpuexplorer-{uuid.uuid4().hex}"  # what an earlier search asked for is not of this
-        self.client.register_plugin(self.tasks.WorkerWorkload(workload.source))
-        self.client.subscribe_topic(topic, lambda event: inbox.put(event[1]))
+        topic = self.client.id  # the scheduler forgets what was told there when the client leaves
+
+        def take(event: tuple[float, Any]) -> None:
+            if isinstance(event[1], bytes):  # others are the scheduler's own
+                inbox.put(event[1])
+
+        self.client.subscribe_topic(topic, take)
         spreading = Spreading(
-            self, agenda, workload.sha256, options, topic, inbox, paces, {GPU: 1},
-            alone_s=self.alone_s,
+            self, agenda, workload.source, options, topic, inbox, paces, {GPU: 1},
+            agreed=agreed(workload), alone_s=self.alone_s,
         )  # fmt: skip
         try:
             yield from spreading.news()

@@ -11,11 +11,15 @@ from gpuexplorer.core.errors import CannotRunHere
 SETTINGS = {
     # A worker starts an engine, and what is a daemon may start nothing.
     "distributed.worker.daemon": False,
+    # Ctrl-C in a terminal reaches workers as well, which would end in pages of Python.
+    "distributed.worker.preload": ["gpuexplorer.cluster.worker"],
     # Nothing is moved from a worker that may just be measuring it.
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.allowed-failures": 1,
     # Results pass through the scheduler as events, and it keeps so many of the latest.
     "distributed.admin.low-level-log-length": 100,
+    # Those of a client that has left are forgotten.
+    "distributed.scheduler.events-cleanup-delay": "1s",
     # Its own looks at a worker, hundreds a second, would disturb what is measured there.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.gil.enabled": False,
@@ -27,7 +31,11 @@ SETTINGS = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     # What goes wrong is told by us, in a sentence.
-    "logging": {"distributed": "critical", "distributed.client": "critical"},
+    "logging": {
+        "distributed": "critical",
+        "distributed.client": "critical",
+        "tornado.application": "critical",
+    },
     # In place of its own, which would leave an engine's libraries one thread.
     "distributed.nanny.pre-spawn-environ": {"DASK_LOGGING__DISTRIBUTED": "critical"},
 }
@@ -46,7 +54,7 @@ def load_distributed() -> ModuleType:
             "a cluster needs Dask distributed, which is not installed here",
             remedy="install it with: pip install 'gpuexplorer[cluster]'",
         ) from None
-    for name in ("distributed", "distributed.client"):
+    for name in ("distributed", "distributed.client", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     library: ModuleType = distributed
     return library

@@ -11,15 +11,20 @@ from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.protocol import Failed
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.sampled import Sampled
+from gpuexplorer.workloads.workload import WorkloadSource
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """One configuration to measure, of a workload that the worker has by its fingerprint."""
+    """One configuration to measure, of a workload that its fingerprint names."""
 
     tag: int
     """Tells the answer from every other."""
     config: RunConfig
     sha256: str
+    source: WorkloadSource | None = None
+    """The workload, for a worker that may not have it yet."""
+    agreed: bool = False
+    """Whether the user agreed to run the workload's own code."""
     options: RunOptions
     topic: str
     """Where the answer goes."""

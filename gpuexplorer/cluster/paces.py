@@ -5,6 +5,9 @@ the least median of the reference on each worker of the same hardware, and of th
 median: of two workers the faster one's, of one worker its own. So a launch whose time scatters
 makes nobody slow. A worker is looked at again before it counts as slow, for a moment's load is no
 throttling. What it measured since it was last found good does not hold.
+
+Where every worker of some hardware is slow, nobody is left to measure: they rest once, and then
+what they take now is usual.
 """
 
 from __future__ import annotations
@@ -20,11 +23,9 @@ SLOWER_BY = 0.1
 """The share by which a slow worker's reference takes longer than usual."""
 EVERY_S = 180.0
 REST_S = 30.0
-"""After this long a slow worker is looked at again."""
+"""After this long a slow worker is looked at again; sooner where the others are."""
 LOOKS = 3
 """Looks in a row that find a worker slow before it counts as slow."""
-MOST_RESTS = 10
-"""So often a slow worker is looked at again where no other is left."""
 MOST_CANDIDATES = 5
 """Configurations that are tried as the reference; where none works, there is no reference."""
 
@@ -37,6 +38,8 @@ class Pace:
     """The least median of its reference so far."""
     fastest_s: float | None = None
     """The fastest launch of its reference, the last time."""
+    latest_s: float | None = None
+    """The median of its reference, the last time."""
     due: float = 0.0
     """When its reference is to be measured again, by the clock."""
     looks: int = 0
@@ -75,6 +78,10 @@ class Paces:
             if len(found) < MOST_CANDIDATES:
                 found.append(config)
         self._paces: dict[Lane, Pace] = {}
+        self._usual_s: dict[str, float] = {}
+        """By device what its reference takes at the least, since all its workers became slow."""
+        self._rested: set[str] = set()
+        """Devices whose workers, all slow, have rested, and nothing was found to hold since."""
 
     def pace(self, lane: Lane) -> Pace:
         """Return what is known of a worker."""
@@ -110,23 +117,40 @@ class Paces:
         """Note that a configuration is of no use as the reference; the next takes its place."""
         candidates = self._candidates.get(config.device, [])
         if config in candidates:
+            for _, pace in self._alike(config):
+                pace.best_s = pace.fastest_s = pace.latest_s = None
+                pace.looks = pace.rests = 0
+                pace.due = 0.0
             candidates.remove(config)
-            for lane, pace in self._paces.items():
-                if config.device in lane.devices:
-                    pace.best_s = pace.fastest_s = None
+            self._usual_s.pop(config.device, None)
+            self._rested.discard(config.device)
+
+    def usual_s(self, lane: Lane) -> float | None:
+        """Return what a worker's reference takes where it is not slow; None while not known."""
+        reference = self._reference(lane)
+        if reference is None:
+            return None
+        bests = sorted(p.best_s for _, p in self._alike(reference) if p.best_s is not None)
+        if not bests:
+            return None
+        return max(bests[(len(bests) - 1) // 2], self._usual_s.get(reference.device, 0.0))
 
     def took(self, lane: Lane, fastest_s: float, median_s: float) -> bool:
         """Note what a worker's reference took; return whether what is unproven does not hold."""
-        pace, now = self.pace(lane), self._clock()
-        pace.fastest_s = fastest_s
+        pace, reference, now = self.pace(lane), self._reference(lane), self._clock()
+        pace.fastest_s, pace.latest_s = fastest_s, median_s
         pace.best_s = median_s if pace.best_s is None else min(median_s, pace.best_s)
-        alike = [p for one, p in self._paces.items() if one.devices.keys() & lane.devices.keys()]
-        bests = sorted(one.best_s for one in alike if one.best_s is not None)
-        most_s = bests[(len(bests) - 1) // 2] * (1 + self._slower_by)
-        for other in alike:  # one that this shows to be slow is looked at again at once
+        usual_s = self.usual_s(lane)
+        if reference is None or usual_s is None:
+            return False
+        most_s = usual_s * (1 + self._slower_by)
+        for _, other in self._alike(reference):
+            # one that this shows to be slow is looked at again at once
             if other is not pace and not other.slow and (other.fastest_s or 0.0) > most_s:
                 other.due = now
         if fastest_s <= most_s:
+            if pace.unproven:
+                self._rested.discard(reference.device)
             pace.looks = pace.rests = 0
             pace.unproven.clear()
             pace.due = now + self._every_s
@@ -135,14 +159,35 @@ class Paces:
         pace.due = now
         if pace.slow:
             pace.rests += 1
-            pace.due = now + REST_S
+            pace.due = now + min(REST_S, self._every_s)
         return pace.slow or self._strict
+
+    def accepted(self, lane: Lane) -> bool:
+        """Take what a worker and all others like it take now for usual, if nobody is left but slow.
+
+        They rest once before that, and again only after something was found to hold; so a search
+        ends however slow its workers have become. Returns whether it is so.
+        """
+        reference = self._reference(lane)
+        alike = [] if reference is None else [pace for _, pace in self._alike(reference)]
+        if reference is None or not alike or not all(pace.slow for pace in alike):
+            return False
+        device = reference.device
+        if device not in self._rested:
+            self._rested.add(device)
+            return False
+        self._rested.discard(device)
+        now_s = min(pace.latest_s for pace in alike if pace.latest_s is not None)
+        self._usual_s[device] = max(now_s, self._usual_s.get(device, 0.0))
+        for pace in alike:
+            pace.looks = pace.rests = 0
+            pace.due = self._clock()
+        return True
+
+    def _alike(self, reference: RunConfig) -> list[tuple[Lane, Pace]]:
+        """Return the workers that have a reference in common."""
+        return [(one, p) for one, p in self._paces.items() if self._reference(one) is reference]
 
     def gone(self, lane: Lane) -> None:
         """Forget a worker."""
         self._paces.pop(lane, None)
-
-    def exhausted(self, lanes: Sequence[Lane]) -> bool:
-        """Whether all workers have been slow for so long that waiting is of no use."""
-        paces = [self.pace(lane) for lane in lanes]
-        return bool(paces) and all(pace.slow and pace.rests > MOST_RESTS for pace in paces)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,7 @@ def _checked(address: str) -> ClusterPlace:
 
 def _read(path: Path) -> ClusterPlace:
     data = read_file(path, MAX_FILE_B)
+    _check_own(path)
     try:
         found = msgspec.convert(tomllib.loads(data.decode()), _File)
     except (ValueError, RecursionError) as error:
@@ -113,6 +115,20 @@ def _read(path: Path) -> ClusterPlace:
     files = (found.ca, found.cert, found.key)
     ca, cert, key = (None if file is None else str(path.parent / file) for file in files)
     return ClusterPlace(scheduler=place.scheduler, ca=ca, cert=cert, key=key)
+
+
+def _check_own(path: Path) -> None:
+    """Raise InputError for a file that somebody else wrote or may change."""
+    if os.name == "nt":
+        return
+    status, user = path.stat(), os.geteuid()
+    others = user not in (status.st_uid, 0) and status.st_uid != 0
+    if others or status.st_mode & 0o002:
+        raise InputError(
+            f"{path} can be written by somebody else, and whoever has a cluster can run programs "
+            "as those who use it",
+            remedy="use a cluster of your own, with a file that you alone may change",
+        )
 
 
 def is_loopback(address: str) -> bool:

@@ -15,6 +15,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.search.racing import LIMITS
 from gpuexplorer.search.several import Course, LookTask
 
 
@@ -105,3 +106,12 @@ class RaceAgenda:
     def gone(self, lane: Lane) -> None:
         """Note that a worker takes no more turns."""
         self._course.gone(lane.address)
+
+    def slower(self) -> None:
+        """Look again at what came near the best, for which what comes now would be no match."""
+        if not self._fastest_s or any(task.look.phase == "turns" for task in self._tasks):
+            return
+        most_s = LIMITS[0] * min(self._fastest_s.values())
+        for index, fastest_s in list(self._fastest_s.items()):
+            if fastest_s <= most_s:
+                self.dropped(index)

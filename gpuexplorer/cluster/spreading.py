@@ -28,6 +28,7 @@ from gpuexplorer.engine.errors import EngineGone, EngineKilled, error_of
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.sampled import Sampled
 from gpuexplorer.search.sweep import News
+from gpuexplorer.workloads.workload import WorkloadSource
 
 LOOK_S = 1.0
 """Between two looks at which workers there are."""
@@ -36,6 +37,8 @@ MOST_DEATHS = 3
 """Workers that may die at one configuration before it is given up."""
 ALONE_S = 60.0
 """How long a search waits for a worker when none is left."""
+MOST_IDLE_LOOKS = 3
+"""So often in a row workers may be found with nothing to do while something waits."""
 
 
 class HasWorkers(Protocol):
@@ -43,6 +46,8 @@ class HasWorkers(Protocol):
 
     client: Any
     tasks: Any
+    tags: Iterator[int]
+    """What tells a task from all others, also from those of an earlier search."""
     on_live: Callable[[], None] | None
     """Called when a worker has told what it samples; None: none tells."""
 
@@ -107,6 +112,9 @@ class Decides(Protocol):
     def gone(self, lane: Lane) -> None:
         """Note that a worker is gone."""
 
+    def slower(self) -> None:
+        """Note that all workers are slower than they were, and go on like that."""
+
 
 @dataclass(frozen=True)
 class _Task:
@@ -132,28 +140,30 @@ class Spreading:
         self,
         cluster: HasWorkers,
         agenda: Decides,
-        sha256: str,
+        source: WorkloadSource,
         options: RunOptions,
         topic: str,
         inbox: queue.SimpleQueue[Any],
         paces: Paces,
         resource: dict[str, int],
         *,
+        agreed: bool = False,
         alone_s: float = ALONE_S,
     ) -> None:
-        """``options`` are those of the reference.
+        """``options`` are those of the reference, ``agreed`` is that of ``Asked``.
 
         ``inbox`` gets what is told under ``topic`` as it comes, from another thread.
         """
         self._cluster, self._agenda = cluster, agenda
-        self._sha256, self._options, self._topic = sha256, options, topic
+        self._source, self._options, self._topic = source, options, topic
+        self._agreed = agreed
         self._inbox, self._paces, self._resource = inbox, paces, resource
         self._tasks: dict[int, _Task] = {}
-        self._tag = 0
         self._deaths: dict[int, int] = {}
         self._look_due = 0.0
         self._alone_since: float | None = None
         self._alone_s = alone_s
+        self._idle_looks = 0
 
     def news(self) -> Iterator[News | None]:
         """Measure all; see ``search.sweep.Spreads``."""
@@ -212,12 +222,13 @@ class Spreading:
     def _submit(
         self, lane: Lane, index: int | None, config: RunConfig, options: RunOptions
     ) -> None:
-        self._tag += 1
-        tag, own = self._tag, lane.devices[config.device]
+        tag, own = next(self._cluster.tags), lane.devices[config.device]
         asked = Asked(
             tag=tag,
             config=msgspec.structs.replace(config, device=own.id),
-            sha256=self._sha256,
+            sha256=self._source.sha256,
+            source=None if self._source.sha256 in lane.knows else self._source,
+            agreed=self._agreed,
             options=options,
             topic=self._topic,
             record=index is not None and self._agenda.records,
@@ -251,6 +262,7 @@ class Spreading:
         if task is None:
             return
         task.lane.now = None
+        task.lane.knows.add(self._source.sha256)
         lane, error = task.lane, None if answer.failed is None else error_of(answer.failed)
         if error is not None and answer.gone:
             self._cluster.retire(lane, error)
@@ -280,13 +292,14 @@ class Spreading:
 
     def _referenced(self, task: _Task, answer: Answer) -> Iterator[News]:
         """Take in how fast a worker is, and take back what a slow one has measured."""
+        lane, workers = task.lane, self._cluster.workers
         if answer.result is None:
             self._paces.failed(task.config)
+            _mark(workers, self._paces)
             return
-        lane, timing = task.lane, answer.result.timing
+        timing, before_s = answer.result.timing, self._paces.usual_s(lane)
         doubted = self._paces.took(lane, timing.min_s, timing.median_s)
         pace = self._paces.pace(lane)
-        lane.slow = pace.slow
         if doubted:
             taken_back, pace.unproven = pace.unproven, []
             lane.measured -= len(taken_back)
@@ -301,17 +314,22 @@ class Spreading:
             for index in taken_back:
                 self._agenda.give_back(index)
                 yield News(index, dropped=True)
-            others = self._cluster.workers
+            if self._paces.accepted(lane):
+                self._agenda.slower()
+                self._tell_slower(task.config.device, before_s, self._paces.usual_s(lane))
+            others = workers
         else:
-            others = list(self._agenda.freed(lane, None, self._cluster.workers))
+            others = list(self._agenda.freed(lane, None, workers))
+        _mark(workers, self._paces)
         for other in others:
             yield from self._feed(other)
-        if self._paces.exhausted(self._cluster.workers):
-            raise WorkFailed(
-                "every worker of the cluster has become slow",
-                remedy="see what else runs there and whether they are too hot; a sweep is "
-                "continued with --resume",
-            )
+
+    def _tell_slower(self, device: str, before_s: float | None, now_s: float | None) -> None:
+        self._cluster.on_trouble(
+            f"every worker with {device} has become slow: the reference takes "
+            f"{quantity(now_s, 's')}, where {quantity(before_s, 's')} was usual; they continue at "
+            "this pace, and times from before were measured at a faster one"
+        )
 
     def _ended(self, ended: _Ended) -> Iterator[News]:
         task = self._tasks.get(ended.tag)
@@ -337,7 +355,21 @@ class Spreading:
         self._check_somebody_can(workers)
         for lane in workers:
             yield from self._feed(lane)
+        self._check_something_comes(workers)
         self._look_due = time.monotonic() + LOOK_S
+
+    def _check_something_comes(self, workers: Sequence[Lane]) -> None:
+        """Raise where a worker that could measure what is left has been given nothing to do."""
+        wanted = self._agenda.devices
+        able = [lane for lane in workers if wanted & lane.devices.keys()]
+        free = any(not self._paces.pace(lane).slow for lane in able)
+        idle = bool(self._agenda.waiting) and free and not self._tasks
+        self._idle_looks = self._idle_looks + 1 if idle else 0
+        if self._idle_looks >= MOST_IDLE_LOOKS:
+            raise WorkFailed(
+                "no worker of the cluster takes what is left to measure",
+                remedy="start it again; a sweep is continued with --resume",
+            )
 
     def _check_somebody_can(self, workers: Sequence[Lane]) -> None:
         now, wanted = time.monotonic(), self._agenda.devices
@@ -370,6 +402,12 @@ class Spreading:
         self._paces.gone(lane)
         for other in self._cluster.workers:
             yield from self._feed(other)
+
+
+def _mark(lanes: Sequence[Lane], paces: Paces) -> None:
+    """Note on workers which of them are slow."""
+    for lane in lanes:
+        lane.slow = paces.pace(lane).slow
 
 
 def _named(result: RunResult, config: RunConfig) -> RunResult:

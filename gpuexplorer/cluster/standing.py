@@ -12,7 +12,7 @@ from gpuexplorer.core.units import count, plural, quantity
 SHOWN = 12
 """Workers that are told one by one; of more the first ones, the slow before the others."""
 SHOWN_NOW = 3
-"""Workers whose present run is told in a line."""
+"""Workers that are told in a line."""
 
 
 def standing_words(lanes: Sequence[Lane]) -> list[str]:
@@ -28,6 +28,11 @@ def standing_words(lanes: Sequence[Lane]) -> list[str]:
         rest = plural(more, "and {number} more worker", "and {number} more workers")
         lines = [*lines[:SHOWN], rest]
     return lines
+
+
+def working_words(lanes: Sequence[Lane]) -> str:
+    """Return in a line what some workers have done and sample now, the slow ones first."""
+    return "; ".join(standing_words(lanes)[:SHOWN_NOW])
 
 
 def live_words(lanes: Sequence[Lane]) -> str:

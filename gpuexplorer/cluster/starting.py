@@ -6,10 +6,15 @@ workers' ports nothing listens but to this machine itself, and there is nothing 
 
 from __future__ import annotations
 
+import logging
+import queue
 import secrets
+import shutil
 import signal
 import weakref
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +23,8 @@ from gpuexplorer.calibration.store import data_folder
 from gpuexplorer.cluster.certificates import (
     CERT,
     KEY,
+    LOCK,
+    check_folder,
     make_certificates,
     place_in,
     write_place,
@@ -29,6 +36,7 @@ from gpuexplorer.cluster.watch import Watch
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
 from gpuexplorer.core.locks import FileLock
+from gpuexplorer.core.units import listed
 from gpuexplorer.exchange.files import write_error
 
 RESOURCES = {"GPU": 1}
@@ -36,6 +44,10 @@ TLS = "tls://"
 NO_PAGES = "127.0.0.1:0"
 """Where Dask's pages are: it always serves some, so nowhere but here, on any port."""
 LOOPBACK = "127.0.0.1"
+MOST_NAMED = 4
+"""Jobs or machines that a sentence names."""
+MOST_SAID = 20
+"""Lines that are kept of what programs on other machines print until they are ready."""
 ORPHAN = "1 hour"
 """A scheduler on another machine that has had nothing to do for so long ends, and its workers."""
 
@@ -48,12 +60,21 @@ def default_folder() -> Path:
 class StartedCluster(Closing):
     """A cluster that this program has started and ends."""
 
-    def __init__(self, launched: Any, folder: Path, lock: FileLock) -> None:
-        self._launched, self._lock = launched, lock
+    def __init__(self, launcher: Launcher, launched: Any, folder: Path, lock: FileLock) -> None:
+        self._launcher, self._launched, self._lock = launcher, launched, lock
         self.scheduler: str = launched.scheduler_address
         self.place = place_in(folder, self.scheduler)
         self.file = write_place(folder, self.scheduler)
         """What clients are given."""
+
+    @property
+    def wanted(self) -> int:
+        """How many workers were asked for."""
+        return self._launcher.wanted
+
+    def why_missing(self) -> str:
+        """Return where a user sees why workers do not come."""
+        return self._launcher.why_missing(self._launched)
 
     def watching(self) -> Watch:
         """Return what tells how the cluster is, and when somebody wants it to end."""
@@ -74,6 +95,15 @@ class Local:
 
     workers: int
     port: int = 0
+
+    @property
+    def wanted(self) -> int:
+        """How many workers that is."""
+        return self.workers
+
+    def why_missing(self, launched: Any) -> str:
+        """Return where a user sees why some have not come."""
+        return "see with 'gpuexplorer doctor' whether an engine starts on this machine"
 
     def launch(self, folder: Path) -> Any:
         """Start them."""
@@ -107,11 +137,34 @@ class Slurm:
     """The address of this machine that the jobs reach; None: what Dask finds."""
     port: int = 0
 
+    @property
+    def wanted(self) -> int:
+        """How many workers that is."""
+        return self.jobs
+
+    def why_missing(self, launched: Any) -> str:
+        """Return where a user sees why some have not come."""
+        jobs = [str(job.job_id) for job in launched.workers.values()]
+        return (
+            f"see with 'squeue --me' whether jobs wait ({listed(jobs[:MOST_NAMED])}), and in "
+            f"{Path.cwd()}, in the file slurm-JOB.out, what one that has ended said"
+        )
+
     def launch(self, folder: Path) -> Any:
-        """Submit the jobs, and start the scheduler here."""
+        """Submit the jobs, and start the scheduler here.
+
+        Raises CannotRunHere without SLURM, WorkFailed where it takes no such jobs.
+        """
+        if shutil.which("sbatch") is None:
+            raise CannotRunHere(
+                "this machine has no sbatch, by which SLURM takes jobs",
+                remedy="start the cluster on the machine where you submit jobs",
+            )
+        library = load_distributed()
         interrupt = signal.getsignal(signal.SIGINT)
         try:
             from dask_jobqueue import SLURMCluster
+            from dask_jobqueue.slurm import SLURMJob
         except ImportError:
             raise CannotRunHere(
                 "jobs of SLURM need dask-jobqueue, which is not installed here",
@@ -121,8 +174,29 @@ class Slurm:
         options: dict[str, Any] = {"dashboard_address": NO_PAGES, "port": self.port}
         if self.host is not None:
             options["host"] = self.host
-        return SLURMCluster(
+        refused: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+        class Job(SLURMJob):  # type: ignore[misc]
+            """Tells what came of its submission, which Dask keeps for itself."""
+
+            async def start(self) -> None:
+                """Submit it."""
+                try:
+                    await super().start()
+                except (OSError, RuntimeError, ValueError) as error:
+                    self.status = library.Status.failed
+                    refused.put(str(error))
+                else:
+                    refused.put("")
+
+            async def close(self) -> None:
+                """Take it back."""
+                await super().close()
+                self.status = library.Status.closed  # which Dask looks for
+
+        launched = SLURMCluster(
             n_workers=self.jobs,
+            job_cls=Job,
             queue=self.partition,
             account=self.account,
             walltime=self.time,
@@ -141,6 +215,18 @@ class Slurm:
             job_script_prologue=[f"export {line}" for line in environment()],
             local_directory="${TMPDIR:-/tmp}",
         )  # fmt: skip
+        try:
+            for _ in range(self.jobs):
+                if said := refused.get():
+                    raise WorkFailed(
+                        "SLURM does not take a job of the cluster",
+                        remedy="ask for less or for something else, by what it says below",
+                        detail=said.partition("stderr:")[2].strip() or said,
+                    )
+        except BaseException:
+            launched.close()
+            raise
+        return launched
 
 
 @dataclass(frozen=True)
@@ -151,6 +237,19 @@ class Ssh:
     python: str | None = None
     """The Python there, with the same GPU Explorer; None: at the same path as this one."""
     port: int = 0
+
+    @property
+    def wanted(self) -> int:
+        """How many workers that is."""
+        return sum(host.workers for host in self.hosts)
+
+    def why_missing(self, launched: Any) -> str:
+        """Return where a user sees why some have not come."""
+        names = [host.name for host in self.hosts]
+        return (
+            f"see with 'gpuexplorer doctor' on {listed(names[:MOST_NAMED])} whether an engine "
+            "starts there, and whether that machine reaches the scheduler"
+        )
 
     def launch(self, folder: Path) -> Any:
         """Bring the certificates there, and start scheduler and workers."""
@@ -167,15 +266,20 @@ class Ssh:
         first, each = self.hosts[0], [host for host in self.hosts for _ in range(host.workers)]
         try:
             # The programs there read the settings of this one, and find the files at these paths.
-            with dask.config.set(
-                {
-                    **files,
-                    "distributed.comm.require-encryption": True,
-                    "distributed.scheduler.idle-timeout": ORPHAN,
-                    # SSHCluster reads there when scheduler and workers are ready.
-                    "logging": {"distributed": "info"},
-                    "distributed.nanny.pre-spawn-environ": {"DASK_LOGGING__DISTRIBUTED": "info"},
-                }
+            with (
+                _told_why(),
+                dask.config.set(
+                    {
+                        **files,
+                        "distributed.comm.require-encryption": True,
+                        "distributed.scheduler.idle-timeout": ORPHAN,
+                        # SSHCluster reads there when scheduler and workers are ready.
+                        "logging": {"distributed": "info"},
+                        "distributed.nanny.pre-spawn-environ": {
+                            "DASK_LOGGING__DISTRIBUTED": "info"
+                        },
+                    }
+                ),
             ):
                 launched = library.SSHCluster(
                     [host.name for host in (first, *each)],
@@ -201,6 +305,34 @@ class Ssh:
 Launcher = Local | Slurm | Ssh
 
 
+@contextmanager
+def _told_why() -> Iterator[None]:
+    """Raise WorkFailed with what programs on other machines printed before they ended."""
+    said: deque[str] = deque(maxlen=MOST_SAID)
+
+    class Said(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+
+    logger, handler = logging.getLogger("distributed.deploy.ssh"), Said()
+    before = logger.level, logger.propagate
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    logger.addHandler(handler)
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - Dask's launcher raises just this
+        raise WorkFailed(
+            "scheduler and workers do not start on the machines",
+            remedy="see that each has this version of GPU Explorer with the extra cluster, at the "
+            "path of this Python or where --remote-python says",
+            detail="\n".join([*said, str(error)]),
+        ) from None
+    finally:
+        logger.removeHandler(handler)
+        logger.level, logger.propagate = before
+
+
 def environment() -> list[str]:
     """Return what sets Dask for measuring in another process, as ``NAME=VALUE``."""
     return [
@@ -213,11 +345,13 @@ def environment() -> list[str]:
 def start(launcher: Launcher, folder: Path) -> StartedCluster:
     """Start a cluster whose files are in ``folder``.
 
-    Raises WorkFailed when one of that folder runs already, or cannot be started.
+    Raises WorkFailed when one of that folder runs already, or cannot be started, and InputError
+    for a folder that is not one's own.
     """
     load_distributed()
     try:
-        lock = FileLock(folder / ".lock")
+        check_folder(folder)
+        lock = FileLock(folder / LOCK)
     except OSError as error:
         raise write_error(folder, error) from None
     if not lock.taken:
@@ -229,7 +363,7 @@ def start(launcher: Launcher, folder: Path) -> StartedCluster:
         )
     try:
         make_certificates(folder)
-        return StartedCluster(launcher.launch(folder), folder, lock)
+        return StartedCluster(launcher, launcher.launch(folder), folder, lock)
     except ExplorerError:
         lock.close()
         raise

@@ -7,6 +7,7 @@ has, and the engine sees no more than that. The engine ends with the worker, how
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -18,15 +19,17 @@ from distributed import WorkerPlugin, get_worker
 import gpuexplorer
 from gpuexplorer.calibration.store import CeilingStore, data_folder
 from gpuexplorer.cluster.messages import Answer, Asked, Described, Sampling, encode, read_asked
-from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.locks import FileLock
 from gpuexplorer.core.statistics import middle
+from gpuexplorer.core.units import plural
 from gpuexplorer.engine.errors import EngineGone, failed_of
 from gpuexplorer.engine.interpreters import default_engine
 from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.history.processes import this_host
 from gpuexplorer.search.engines import Engines
+from gpuexplorer.workloads.trust import agree_here
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
 NAME = "gpuexplorer"
@@ -35,9 +38,6 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
     """The engine of a worker, started with its first task and used by all that follow."""
-
-    name = NAME
-    idempotent = True
 
     def __init__(self) -> None:
         self._engines: Engines | None = None
@@ -77,45 +77,43 @@ class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
     def _opened(self) -> Engines:
         if self._engines is None:
             engines = Engines(_open, None)
-            gpus = [device for device in engines.devices if device.is_nvidia_gpu]
-            if len({gpu.hardware_id for gpu in gpus}) > 1:
+            gpus = {device.hardware_id for device in engines.devices if device.is_nvidia_gpu}
+            try:
+                mine = self._take_one(gpus) if gpus else None
+            except BaseException:
                 engines.close()
-                self._take_one(gpus)
+                raise
+            if len(gpus) > 1 and mine is not None:
+                engines.close()
+                os.environ[VISIBLE] = mine
                 engines = Engines(_open, None)
             self._engines = engines
         return self._engines
 
-    def _take_one(self, gpus: list[DeviceInfo]) -> None:
-        """Have the engine see one GPU, which no other worker of this machine has."""
-        for uuid in sorted({gpu.hardware_id for gpu in gpus}):
+    def _take_one(self, gpus: set[str]) -> str:
+        """Return the UUID of a GPU that no other worker of this machine has, now this one's."""
+        for uuid in sorted(gpus):
             lock = FileLock(data_folder() / "cluster" / f"{uuid}.lock")
             if lock.taken:
                 self._gpu = lock
-                os.environ[VISIBLE] = uuid
-                return
+                return uuid
             lock.close()
         raise CannotRunHere(
-            f"other workers have all {len(gpus)} GPUs of {this_host()}",
+            plural(
+                len(gpus),
+                "another worker has the only GPU of {host}",
+                "other workers have all {number} GPUs of {host}",
+                host=this_host(),
+            ),
             remedy="start as many workers as there are GPUs",
         )
 
 
 class WorkerWorkload(WorkerPlugin):  # type: ignore[misc]
-    """A workload that tasks name by its fingerprint; workers that come later get it as well."""
-
-    idempotent = True
+    """A workload that a worker has, and tasks name by its fingerprint."""
 
     def __init__(self, source: WorkloadSource) -> None:
-        self.name = workload_name(source.sha256)
-        self._source = source
-        self._workload: Workload | None = None
-
-    @property
-    def workload(self) -> Workload:
-        """The workload, checked on its first use."""
-        if self._workload is None:
-            self._workload = Workload(self._source)
-        return self._workload
+        self.workload = Workload(source)
 
 
 def workload_name(sha256: str) -> str:
@@ -147,6 +145,36 @@ def _teller(asked: Asked) -> Callable[[RunProgress], None] | None:
     return tell
 
 
+def dask_setup(worker: Any) -> None:
+    """Leave Ctrl-C, which a terminal sends to all, to the program that has started the worker.
+
+    Dask calls this in each worker; see ``library.SETTINGS``.
+    """
+    if threading.current_thread() is threading.main_thread():  # else it is no process of its own
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def engine_of(worker: Any, kind: Callable[[], Any] = WorkerEngine) -> Any:
+    """Return a worker's engine, which the first task makes.
+
+    Dask would bring it to all workers at a time, and fail for all where one does not answer.
+    """
+    if NAME not in worker.plugins:
+        made = kind()
+        made.setup(worker)
+        worker.plugins[NAME] = made
+    return worker.plugins[NAME]
+
+
+def workload_of(worker: Any, asked: Asked) -> Workload:
+    """Return the workload of a task, which the first tasks of a worker bring along."""
+    name = workload_name(asked.sha256)
+    if asked.source is not None and name not in worker.plugins:
+        worker.plugins[name] = WorkerWorkload(asked.source)
+    workload: Workload = worker.plugins[name].workload
+    return workload
+
+
 # ---- tasks
 
 
@@ -154,7 +182,7 @@ def describe() -> bytes:
     """Return what this worker is, as ``Described``."""
     version, host = gpuexplorer.__version__, this_host()
     try:
-        devices = get_worker().plugins[NAME].devices()
+        devices = engine_of(get_worker()).devices()
     except ExplorerError as error:
         return encode(Described(version=version, host=host, failed=failed_of(error)))
     return encode(Described(version=version, host=host, devices=devices))
@@ -163,6 +191,8 @@ def describe() -> bytes:
 def measure(task: bytes) -> None:
     """Measure what ``Asked`` says, and tell it as an ``Answer`` under its topic."""
     worker, asked = get_worker(), read_asked(task)
-    workload = worker.plugins[workload_name(asked.sha256)].workload
-    answer = worker.plugins[NAME].measure(asked, workload)
+    workload = workload_of(worker, asked)
+    if asked.agreed:
+        agree_here(workload)
+    answer = engine_of(worker).measure(asked, workload)
     worker.log_event(asked.topic, encode(answer))

@@ -149,6 +149,13 @@ class _Recorder:
 
     def _accesses(self, function: Function) -> None:
         shared = self._shared_variables(function)
+        copied = re.compile(r"\b__pipeline_memcpy_async\b").search(self.source.code, *function.body)
+        if copied is not None:
+            raise self._refuse(
+                copied.start(),
+                "what __pipeline_memcpy_async copies cannot be counted",
+                "look at a variant that copies by assignments",
+            )
         tokens = Tokens(self.source.code, *function.body)
         for at in tokens.pointers_to_arrays:
             raise self._refuse(

@@ -30,10 +30,16 @@ from gpuexplorer.compile.prelude import cuda_prelude
 from gpuexplorer.compile.program import Built, Nvrtc, Refused, missing
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.frozen import to_get
-from gpuexplorer.workloads.cuda_source import HOST_HEADERS, CudaSource, Signature, inline_includes
+from gpuexplorer.workloads.cuda_source import (
+    HOST_HEADERS,
+    LIBRARY_HEADERS,
+    CudaSource,
+    Signature,
+    inline_includes,
+)
 from gpuexplorer.workloads.instances import needs_arguments, split_entry
 
-_FORMAT = "nvrtc-4"
+_FORMAT = "nvrtc-5"
 _NVRTC_PACKAGES = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
 _MACROS_TOO = "cuda/std/"
 """These headers define INFINITY, INT_MAX and their like, as the prelude has done before."""
@@ -71,6 +77,8 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
     log: str
     ptx: str = ""
     """The PTX that a cubin with its source lines was made of."""
+    variables: dict[str, str] = {}
+    """The symbols of variables outside of functions that were asked for, by their names."""
     files: dict[str, str] = {}
     """Where source lines were asked for: the names of files by what the compiler knew them as."""
 
@@ -106,13 +114,15 @@ def compile_kernels(
     defines: Mapping[str, int] | None = None,
     entries: Iterable[str] | None = None,
     probed: Iterable[str] = (),
+    variables: Iterable[str] = (),
     listed: bool = False,
 ) -> Compiled:
     """Compile file ``source`` of a workload for ``target``, such as ``sm_90`` or ``compute_90``.
 
     ``entries`` are the kernels to be found in it, template arguments included (``scale<4>``); by
     default every kernel that is not a template. Of those ``probed`` the compiler is asked what kind
-    of number each parameter is. ``listed``: with the lines of the source, which change nothing of
+    of number each parameter is. ``variables`` are those outside of functions whose symbols are
+    wanted. ``listed``: with the lines of the source, which change nothing of
     the code, and with the PTX. Raises WorkFailed with the compiler's message, the
     user's file and line first, in ``detail``; InputError for an unknown entry or architecture;
     CannotRunHere where NVRTC is not installed.
@@ -138,7 +148,9 @@ def compile_kernels(
     cache = DiskCache("nvrtc")
     spelled = [part for item in included.items() for part in item]
     spelled += ["-lineinfo"] if listed else []
-    entry = key(_FORMAT, _exact(nvrtc), target, text, str(len(included)), *spelled, *names, *probes)
+    asked = [f"&{name}" for name in variables]
+    spelled += [*names, *probes, *asked]
+    entry = key(_FORMAT, _exact(nvrtc), target, text, str(len(included)), *spelled)
     kept = cache.get(entry)
     if kept is not None:
         try:
@@ -147,11 +159,11 @@ def compile_kernels(
             cache.remove(entry)
     program = _Program(source, text, included, listed)
     try:
-        compiled = _compile(nvrtc, program, target, names, probes)
+        compiled = _compile(nvrtc, program, target, names, [*probes, *asked])
     except WorkFailed:
         if not probes:
             raise
-        compiled = _compile(nvrtc, program, target, names, [])  # types that cannot be asked for
+        compiled = _compile(nvrtc, program, target, names, asked)  # types that cannot be asked for
     cache.put(entry, msgspec.msgpack.encode(compiled))
     return compiled
 
@@ -160,7 +172,10 @@ def _without_host_headers(source: CudaSource) -> str:
     """Blank the includes of headers that NVRTC does not need and cannot read."""
     text = source.text
     for match in reversed(list(_INCLUDE.finditer(text))):
-        if match[1] in HOST_HEADERS and source.plain[match.start() : match.end()].strip():
+        host = match[1] in HOST_HEADERS or (
+            match[1] in LIBRARY_HEADERS and not headers().has(match[1])
+        )
+        if host and source.plain[match.start() : match.end()].strip():
             text = text[: match.start()] + text[match.end() :]
     return text
 
@@ -177,7 +192,7 @@ class _Program:
 
 
 def _compile(
-    nvrtc: Nvrtc, program: _Program, target: str, names: list[str], probes: list[str]
+    nvrtc: Nvrtc, program: _Program, target: str, names: list[str], others: list[str]
 ) -> Compiled:
     ptx = targets.is_ptx(target)
     options = [f"--gpu-architecture={target}", "--std=c++17"]
@@ -187,7 +202,7 @@ def _compile(
         options.append("--diag-suppress=47")
     text, named = _with_plain_names(program.text)
     try:
-        wanted = [*names, *probes]
+        wanted = [*names, *others]
         built = nvrtc.build(text, program.headers, options, wanted, ptx=ptx, listed=program.listed)
     except Refused as refused:
         if _WRONG_TARGET.search(f"{refused.status}: {refused.log}"):
@@ -280,7 +295,8 @@ def _describe(built: Built, target: str, names: list[str], log: str) -> Compiled
             barriers=barriers,
             parameters=tuple(with_kinds(sizes_B.get(symbol, ()), kinds)),
         )
-    return Compiled(code=built.code, target=target, kernels=kernels, log=log)
+    variables = {n[1:]: symbol for n, symbol in built.symbols.items() if n.startswith("&")}
+    return Compiled(code=built.code, target=target, kernels=kernels, log=log, variables=variables)
 
 
 def _barriers(log: str, start: int) -> int | None:

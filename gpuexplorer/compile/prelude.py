@@ -1,7 +1,7 @@
 """The text put before a workload's source: types for the precision, tunables, CUDA's names.
 
-``real`` is the storage type, ``accum`` the type of arithmetic; ``REAL_BITS`` is 16, 32 or 64 and
-``REAL_IS_HALF`` 1 or 0. Tunables become macros.
+``real`` is the storage type, ``accum`` the type of arithmetic; ``REAL_BITS`` is 16, 32 or 64, and
+``REAL_IS_HALF``, ``REAL_IS_BF16`` and ``REAL_IS_TF32`` are 1 or 0. Tunables become macros.
 """
 
 from __future__ import annotations
@@ -33,17 +33,25 @@ _TYPES = {
     "fp64": ("double", "double"),
     "fp32": ("float", "float"),
     "fp16": ("half", "float"),
+    "bf16": ("bfloat16", "float"),
+    "tf32": ("float", "float"),
 }
 
 
-def _common(precision: str, half: str, defines: Mapping[str, int]) -> str:
-    storage, accum = (half if t == "half" else t for t in _TYPES[precision])
+_HEADERS = {"fp16": "#include <cuda_fp16.h>\n", "bf16": "#include <cuda_bf16.h>\n"}
+
+
+def _common(precision: str, own: Mapping[str, str], defines: Mapping[str, int]) -> str:
+    """``own`` are the names of the narrow types in the language."""
+    storage, accum = (own.get(t, t) for t in _TYPES[precision])
     bits = PRECISIONS[precision].itemsize_B * 8
     lines = [
         f"typedef {storage} real;",
         f"typedef {accum} accum;",
         f"#define REAL_BITS {bits}",
-        f"#define REAL_IS_HALF {int(bits == 16)}",
+        f"#define REAL_IS_HALF {int(precision == 'fp16')}",
+        f"#define REAL_IS_BF16 {int(precision == 'bf16')}",
+        f"#define REAL_IS_TF32 {int(precision == 'tf32')}",
         *(f"#define {name} ({value})" for name, value in defines.items()),
     ]
     return "\n".join(lines) + "\n"
@@ -68,16 +76,15 @@ def opencl_prelude(
     more = used_parts(plain, fp16=fp16, fp64=fp64) if cpp else ""
     parts += [vector_types(source + more, cpp=cpp, fp64=fp64), more]
     parts += [constants(plain, 64, "L")]
-    return "".join([*parts, _common(precision, "half", defines)])
+    return "".join([*parts, _common(precision, {}, defines)])
 
 
 def cuda_prelude(precision: str, defines: Mapping[str, int], source: str) -> str:
     """Return the CUDA prelude of a source; half comes with its header."""
     named = constants(blank(source), HOST_LONG_BITS, "LL")
-    include = "#include <cuda_fp16.h>\n" if precision == "fp16" else ""
-    return (
-        f'#line 1 "{PRELUDE_NAME}"\n{include}{CUDA}{named}{_common(precision, "__half", defines)}'
-    )
+    own = {"half": "__half", "bfloat16": "__nv_bfloat16"}
+    include = _HEADERS.get(precision, "")
+    return f'#line 1 "{PRELUDE_NAME}"\n{include}{CUDA}{named}{_common(precision, own, defines)}'
 
 
 # ---- CUDA's names for NVRTC

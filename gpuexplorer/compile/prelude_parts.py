@@ -172,6 +172,17 @@ template <typename T> T gpux_bare(const T &);
 inline float atomicExch(float *p, float v) { return as_float(atomicExch((int *)p, as_int(v))); }
 """
 
+_PIPELINE = """\
+#define __pipeline_commit() ((void)0)
+#define __pipeline_wait_prior(n) ((void)(n))
+struct gpux_16B { ulong first, second; };
+inline void __pipeline_memcpy_async(void *to, const void *from, size_t size, size_t zeros = 0) {
+    if (size == 16 && zeros == 0) { *(gpux_16B *)to = *(const gpux_16B *)from; return; }
+    if (size == 16 && zeros == 16) { *(gpux_16B *)to = gpux_16B{0, 0}; return; }
+    for (size_t i = 0; i < size; i++)
+        ((uchar *)to)[i] = i < size - zeros ? ((const uchar *)from)[i] : (uchar)0; }
+"""
+"""Copies that are done where they stand: no later than anybody may look at them."""
 _COUNTED = """\
 inline uint atomicInc(uint *p, uint most) {
     uint seen = *(volatile uint *)p, old;
@@ -261,6 +272,7 @@ _PARTS: tuple[_Part, ...] = (
     _Part(_ATOMIC, _WIDE_ATOMICS, also=_LONG),
     *_one_each(),
     _Part(_names("atomicInc atomicDec"), _COUNTED),
+    _Part(frozenset(re.findall(r"__pipeline_\w+", _PIPELINE)), _PIPELINE),
     _Part(_SHUFFLED, "GPUX_SHUFFLES(ulong)\n", also=_LONG),
     _Part(_names("__match_any_sync __match_all_sync"), _MATCHES),
     _Part(frozenset(re.findall(r"__reduce_\w+", _REDUCTIONS)), _REDUCTIONS),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from gpuexplorer.compile.edits import Edits
 from gpuexplorer.compile.statements import Statement, parse_body, walk
@@ -47,10 +47,13 @@ _COUNTED = re.compile(r"(?:\+\+|--)\s*([A-Za-z_]\w*)|\b([A-Za-z_]\w*)\s*(?:\+\+|
 _COUNTER = re.compile(r"\(\s*(?:[A-Za-z_]\w*\s+)+([A-Za-z_]\w*)\s*=")
 
 
-def refuse_unportable(source: CudaSource, *, cpp: bool) -> None:
+def refuse_unportable(
+    source: CudaSource, *, cpp: bool, filled: Collection[str] = frozenset()
+) -> None:
     """Raise WorkFailed, naming file and line, for the first construct that is not portable.
 
     ``cpp`` says whether the language is C++ for OpenCL, which has what ``VOTES`` are made of.
+    ``filled`` are variables outside of functions that are given their values.
     """
     _refuse_assembly(source)
     _refuse_names(source)
@@ -58,7 +61,7 @@ def refuse_unportable(source: CudaSource, *, cpp: bool) -> None:
     if not cpp:
         _refuse_votes(source)
     _refuse_printing(source)
-    _refuse_constants(source)
+    _refuse_constants(source, filled if cpp else ())
     _refuse_kernels(source)
     _refuse_shared(source)
     barriers = (callers_of(source, BARRIERS) | BARRIERS) - source.kernels.keys()
@@ -212,14 +215,16 @@ def _refuse_printing(source: CudaSource) -> None:
         )
 
 
-def _refuse_constants(source: CudaSource) -> None:
-    """Constant memory that a host program would fill; a manifest passes arrays alone."""
-    for match in re.finditer(r"\b__constant__\b[^;={]*(?=;)", source.code):
+def _refuse_constants(source: CudaSource, filled: Collection[str]) -> None:
+    """Constant memory that a host program would fill, and nothing here does."""
+    for match in re.finditer(r"\b__constant__\b[^;={]*?(\w+)\s*(?:\[[^;={]*)?(?=;)", source.code):
+        if match[1] in filled:
+            continue
         declared = " ".join(match[0].split())
         raise WorkFailed(
-            f"{source.where(match.start())}: '{declared}' has no values, and only a host program "
-            "could give it some",
-            remedy="write its values there, or pass it as an argument",
+            f"{source.where(match.start())}: '{declared}' has no values",
+            remedy="write its values there, pass it as an argument, or name it under 'symbols' of "
+            "the launch in the manifest, with an array or number of that name",
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gpuexplorer.compile import (
@@ -43,6 +43,7 @@ from gpuexplorer.workloads.cuda_source import (
     inline_includes,
 )
 from gpuexplorer.workloads.instances import instance_text, split_entry
+from gpuexplorer.workloads.symbols import writable
 
 _RETYPED = {
     "size_t": "ulong",
@@ -71,6 +72,16 @@ _KEPT = re.compile(
     r"\b(?:__device__|__managed__)\b(?![^;{}()=]*\()(?![^;{}()=]*\bconst)[^;{}()]*[;={]"
 )
 """A variable outside of functions: what a part of the grid leaves in it, the whole would find."""
+ROOM = 'static_assert(sizeof({name}) >= {size}, "{words}");'
+"""Has a compiler see that a variable is as large as what it is filled with."""
+_FILLING = (
+    "\n__kernel void {kernel}(__global const uchar *from) {{ ((__global uchar *)&{name})"
+    "[get_global_id(0)] = from[get_global_id(0)]; }}\n"
+)
+_CHOSEN_ENDS = re.compile(r"\s*[:;,)]")
+_OTHER_BEHIND = re.compile(r"\s*:\s*([A-Za-z_]\w*)\s*[;,)]")
+_OTHER_BEFORE = re.compile(r"\?\s*([A-Za-z_]\w*)\s*:\s*$")
+"""The other one that is chosen from, where it is a variable."""
 _QUOTED = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"')
 _KEYWORDS = "local global kernel constant generic pipe read_only write_only read_write".split()
 """Words that are names in CUDA and keywords in OpenCL; ``half`` is a type in both, see below."""
@@ -130,6 +141,7 @@ def rewrite(
     entry: str | None = None,
     signed: bool = True,
     recorded: bool = False,
+    filled: Collection[str] = (),
 ) -> Rewritten:
     """Rewrite file ``name`` of a workload for C++ for OpenCL, or for plain OpenCL C.
 
@@ -137,7 +149,8 @@ def rewrite(
     them are. With ``signed`` unsigned indices are computed with signs where that makes no
     difference, as long as no array has 2 GiB and no grid 2³⁰ threads along an axis (``subscripts``,
     ``thread_numbers``). With ``recorded`` its kernels note their accesses, in C++ for OpenCL alone
-    (``access_sites``). Raises WorkFailed, naming file and line, for what OpenCL would refuse or
+    (``access_sites``). ``filled`` are variables outside of functions that kernels of ours fill
+    (``filling``). Raises WorkFailed, naming file and line, for what OpenCL would refuse or
     silently get wrong, and InputError for an entry that there is not.
     """
     flat = inline_includes(name, without_host_code(files, () if entry is None else (entry,)))
@@ -152,8 +165,10 @@ def rewrite(
     if cpp and "printf" in source.plain:
         calls, printed = printing.edits(source)
         source = _changed(source, calls, stages)
-    refuse_unportable(source, cpp=cpp)
+    refuse_unportable(source, cpp=cpp, filled=filled)
     edits = Edits()
+    for span in writable(source, filled):
+        edits.blank(source.text, *span)
     warp_functions = callers_of(source, SHUFFLES)
     aliases, grid_uses = type_aliases(source), _grid_uses(source)
     kernels = {
@@ -181,9 +196,13 @@ def rewrite(
         for n, k in kernels.items()
     }
     origin = Origin(flat, (edited, *reversed(stages)))
-    return Rewritten(
-        edited.text, kernels, origin, "".join(probes.values()), sites=sites, printed=printed
-    )
+    ours = [*probes.values(), *(_FILLING.format(kernel=filling(n), name=n) for n in filled)]
+    return Rewritten(edited.text, kernels, origin, "".join(ours), sites=sites, printed=printed)
+
+
+def filling(name: str) -> str:
+    """Return the kernel of ours, a thread a byte, that fills a variable outside of functions."""
+    return f"gpux_fill_{name}"
 
 
 def _changed(source: CudaSource, edits: Edits, stages: list[Edited]) -> CudaSource:
@@ -236,6 +255,8 @@ def _rewrite_kernel(
         if not parameter.is_pointer and is_vector(resolved(parameter.type, aliases)):
             raise cannot_fill(parameter, source.where(kernel.open_paren))
         _rewrite_parameter(source, parameter, aliases, edits)
+        if parameter.is_pointer and is_vector(resolved(parameter.type, aliases)):
+            _take_values(source, kernel, parameter, edits)
     extra: list[str] = []
     body_start, body_end = kernel.body
     dynamic = list(_DYNAMIC.finditer(source.code, body_start, body_end))
@@ -278,6 +299,24 @@ def _rewrite_kernel(
         splittable=len(grid_uses) == grid_uses_in_all,
         uses_warps=uses_warps,
     )
+
+
+def _take_values(source: CudaSource, kernel: Function, parameter: Parameter, edits: Edits) -> None:
+    """Make values of vectors that ``?:`` chooses from: C++ takes no two address spaces."""
+    chosen = re.compile(rf"[?:]\s*({re.escape(parameter.name)}\s*\[)")
+    for match in chosen.finditer(source.code, *kernel.body):
+        end = source.closing(match.end() - 1)
+        if end is None or not _CHOSEN_ENDS.match(source.code, end + 1):
+            continue
+        spans = [(match.start(1), end + 1)]
+        if other := _OTHER_BEHIND.match(source.code, end + 1):
+            spans.append(other.span(1))
+        before = source.code[kernel.body[0] : match.start(1)]
+        if other := _OTHER_BEFORE.search(before):
+            spans.insert(0, (kernel.body[0] + other.start(1), kernel.body[0] + other.end(1)))
+        for first, last in spans:
+            edits.replace(first, first, f"{parameter.type}(")
+            edits.replace(last, last, ")")
 
 
 def _grid_uses(source: CudaSource) -> dict[str, int]:

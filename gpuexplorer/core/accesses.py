@@ -14,6 +14,7 @@ import msgspec
 
 from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.result import DeviceSummary, Environment
+from gpuexplorer.core.units import count
 
 ACCESSES_SCHEMA = "gpuexplorer/accesses/1"
 METHOD = "counted from the source, run on the CPU device"
@@ -193,13 +194,13 @@ class AccessProfile(Trace, frozen=True, kw_only=True):
         said = []
         if self.lost:
             said.append(
-                f"{self.lost:,} later accesses of these lanes found no room and are not counted; "
-                "choose a smaller size."
+                f"{count(self.lost)} later accesses of these lanes found no room and are not "
+                "counted; choose a smaller size."
             )
         if self.requests_total > len(self.requests):
             said.append(
-                f"The picture holds the first {len(self.requests):,} of "
-                f"{self.requests_total:,} requests; the table counts all."
+                f"The picture holds the first {count(len(self.requests))} of "
+                f"{count(self.requests_total)} requests; the table counts all."
             )
         if any(one.block_B is None for one in self.arrays):
             said.append("There was room for this warp alone: the block's bytes are not known.")

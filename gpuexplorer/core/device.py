@@ -51,7 +51,10 @@ class DeviceInfo(msgspec.Struct, frozen=True, kw_only=True):
     limits: DeviceLimits = DeviceLimits()
     precisions: tuple[str, ...] = ("fp32",)
     features: tuple[str, ...] = ()
-    """What a variant may require: ``cuda``, ``opencl``, ``shuffle``, ``sm_90``, ..."""
+    """What a variant may require: ``cuda``, ``opencl``, ``shuffle``, ``sm_90``, ...
+
+    ``lanes_16``: a CPU's vector unit runs 16 threads together.
+    """
     libraries: tuple[str, ...] = ()
     """Library calls this device offers, such as ``torch.matmul``."""
     threads: int | None = None

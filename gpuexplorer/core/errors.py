@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from gpuexplorer.core.config import RunConfig
@@ -74,3 +74,22 @@ class CannotRunHere(ExplorerError):
 
     exit_code = 3
     kind = "cannot-run-here"
+
+
+E = TypeVar("E", bound=ExplorerError)
+
+
+def without_frames(error: E) -> E:
+    """Return an error to be kept, without the frames that it and its causes came through.
+
+    They hold what was worked on; and each time that the error is raised again they are more.
+    """
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            one.__traceback__ = None
+            waiting += (one.__cause__, one.__context__)
+    return error

@@ -12,6 +12,7 @@ import msgspec
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import DeviceSummary, Environment
+from gpuexplorer.core.units import count
 
 OPERATORS_SCHEMA = "gpuexplorer/operators/1"
 MAX_CALLS = 20_000
@@ -129,13 +130,13 @@ class OperatorProfile(msgspec.Struct, frozen=True, kw_only=True):
         said = []
         if self.calls_total > len(self.calls):
             said.append(
-                f"The flame chart shows the {len(self.calls):,} longest of "
-                f"{self.calls_total:,} calls; the table counts all."
+                f"The flame chart shows the {count(len(self.calls))} longest of "
+                f"{count(self.calls_total)} calls; the table counts all."
             )
         if self.operators_total > len(self.operators):
             said.append(
-                f"The table shows the {len(self.operators):,} longest of "
-                f"{self.operators_total:,} operators."
+                f"The table shows the {count(len(self.operators))} longest of "
+                f"{count(self.operators_total)} operators."
             )
         return tuple(said)
 

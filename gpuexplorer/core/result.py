@@ -14,11 +14,13 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.fields import Seconds
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.statistics import relative_error
+from gpuexplorer.core.units import listed
 
 RUN_SCHEMA = "gpuexplorer/run/1"
 
 TrafficKind = Literal["compulsory", "requested", "dram", "l2", "pcie"]
-TrafficSource = Literal["model", "gpm", "cupti", "ncu", "nvml"]
+TrafficSource = Literal["model", "counted", "gpm", "cupti", "ncu", "nvml"]
+"""``counted``: from the source, by running one block on the CPU device."""
 
 
 class DeviceSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,6 +150,10 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
         return (self.read_B or 0.0) + (self.write_B or 0.0)
 
 
+VERIFIED = "verified"
+"""What is said of a result of which every output was found right."""
+
+
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """The result against float64."""
 
@@ -158,6 +164,22 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     rms_rel_error: float | None = None
     """‖result − reference‖ over ‖reference‖, the largest over the outputs, of what was compared.
     None where the reference is zero or does not fit into the type, and in older documents."""
+    not_compared: tuple[str, ...] = ()
+    """Outputs of which nothing says what they should be: ``ok`` is about the others alone."""
+
+    @property
+    def whole(self) -> bool | None:
+        """Whether every output was found right; None where right ones were not all there are."""
+        return None if self.ok and self.not_compared else self.ok
+
+    @property
+    def words(self) -> str:
+        """What a figure says of its result: that it is wrong, or verified, and what is not."""
+        if not self.ok:
+            return "WRONG"
+        if self.not_compared:
+            return f"verified except {listed(self.not_compared)}"
+        return VERIFIED
 
 
 class Arithmetic(msgspec.Struct, frozen=True, kw_only=True):
@@ -262,5 +284,5 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verified(self) -> bool:
-        """Whether the result was checked and found right."""
-        return self.verification is not None and self.verification.ok
+        """Whether the result was checked, all of it, and found right."""
+        return self.verification is not None and self.verification.whole is True

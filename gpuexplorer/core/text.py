@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from difflib import unified_diff
 
 REPLACEMENT = "\ufffd"
 _UNSAFE = re.compile(
@@ -39,3 +40,11 @@ def brief(text: str, most: int = 200) -> str:
 def path_text(path: os.PathLike[str] | str) -> str:
     """Return a path as text that can be written; a file's name may hold bytes that are no text."""
     return os.fspath(path).encode(errors="backslashreplace").decode()
+
+
+def differing(before: str, after: str, before_name: str, after_name: str) -> str:
+    """Return what changed from one text to another, as ``diff -u`` writes it; empty for nothing."""
+    lines = unified_diff(
+        before.splitlines(), after.splitlines(), before_name, after_name, lineterm=""
+    )
+    return "\n".join(lines)

@@ -67,6 +67,15 @@ def remember_devices(word: str | None, devices: DeviceList) -> None:
         return  # a list that lacks something is no reason to stop
 
 
+def host_of(word: str | None) -> str:
+    """Return the machine that an engine is on; empty for this one."""
+    try:
+        found = find_interpreter(word)
+    except ExplorerError:
+        return ""
+    return found.machine.host if found is not None and found.machine is not None else ""
+
+
 def elsewhere(word: str | None) -> list[Elsewhere]:
     """Return the machines that ``word``'s engine is not on: this one first, then the others."""
     try:

@@ -214,8 +214,8 @@ class Prepared(Message, frozen=True, kw_only=True):
 
     @property
     def verified(self) -> bool:
-        """Whether the result was checked and found right."""
-        return self.verification is not None and self.verification.ok
+        """Whether the result was checked, all of it, and found right."""
+        return self.verification is not None and self.verification.whole is True
 
 
 class Samples(Message, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.analysis.plausible import Work, suspicion
+from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.chunked import as_list
 from gpuexplorer.core.memory import MemoryUse
@@ -71,6 +72,8 @@ class RunRecord:
         """Why fields of the readings are not there."""
         self.counters: Counters | None = None
         """What a profiler counted in one launch, apart from this run."""
+        self.accesses: tuple[AccessProfile, ...] = ()
+        """What a warp of each launch asks for, counted apart from this run."""
 
     @property
     def samples(self) -> int:
@@ -264,6 +267,7 @@ class RunRecord:
         remark = limit_remark(batches.readings, batches.clock_Hz(), highest_Hz)
         telemetry, dram = self.state()
         counted = self.counters.traffic() if self.counters is not None else []
+        asked = requested_of(self.accesses)
         error = summary.relative_error
         return RunResult(
             id=self.id,
@@ -296,7 +300,12 @@ class RunRecord:
             batches=batches.summaries(),
             phases_s=self._phases(summary.median_s),
             throughput=self.throughput(summary.median_s),
-            traffic=[*prepared.traffic, *([dram] if dram else []), *counted],
+            traffic=[
+                *prepared.traffic,
+                *([asked] if asked else []),
+                *([dram] if dram else []),
+                *counted,
+            ],
             verification=prepared.verification,
             not_verified=prepared.not_verified,
             printed=prepared.printed,
@@ -305,6 +314,18 @@ class RunRecord:
             telemetry=telemetry,
             memory=self.memory,
         )
+
+
+def requested_of(accesses: Sequence[AccessProfile]) -> Traffic | None:
+    """Return the bytes that all threads ask for, as counted; None where that is not known."""
+    reads = [one.requested_B("read") for one in accesses]
+    writes = [one.requested_B("written") for one in accesses]
+    known_reads, known_writes = ([b for b in found if b is not None] for found in (reads, writes))
+    if not accesses or len(known_reads) != len(reads) or len(known_writes) != len(writes):
+        return None
+    return Traffic(
+        kind="requested", read_B=sum(known_reads), write_B=sum(known_writes), source="counted"
+    )
 
 
 def _rate(amount: float, seconds: float) -> float | None:

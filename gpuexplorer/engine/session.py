@@ -221,7 +221,7 @@ class EngineSession(Closing):
     def _raise_error(self) -> None:
         """Raise what is wrong with the engine itself."""
         if self._cannot_start is not None:
-            raise self._cannot_start
+            raise self._cannot_start.with_traceback(None)
         if self._error is not None:
             error, self._error = self._error, None
             raise error

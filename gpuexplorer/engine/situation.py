@@ -8,6 +8,7 @@ from statistics import median
 import msgspec
 
 from gpuexplorer.analysis.advice.situation import Launch, Measured, Sibling, Situation
+from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import Block, RunConfig
@@ -55,6 +56,7 @@ class Gatherer:
         suspect: str | None = None,
         ceilings: Ceilings | None = None,
         others: Sequence[Measured] = (),
+        accesses: Sequence[AccessProfile] = (),
     ) -> Situation:
         """Return the situation of the run as it is now; ``traffic`` may hold counted bytes."""
         prepared = self._prepared
@@ -87,6 +89,7 @@ class Gatherer:
             ceilings=ceilings,
             siblings=self._siblings,
             others=tuple(others),
+            accesses=tuple(accesses),
             tunables=free_tunables(variant),
             largest_size={s: spec.max for s, spec in self._workload.manifest.sizes.items()},
             look=self._look,
@@ -117,6 +120,7 @@ def situation_of(
         traffic=result.traffic,
         suspect=timing.suspect,
         ceilings=record.ceilings,
+        accesses=record.accesses,
     )
 
 
@@ -163,7 +167,8 @@ def _other_block(
     device = find_device(devices, config.device)
     wanted = msgspec.structs.replace(config, block=block, tunables=_own(config, workload))
     _, steps = launch_steps(workload, wanted, device)
-    return Launch(block, steps[0].grid, max(step.shared_B for step in steps))
+    grid = steps[workload.variant(config.variant).main_launch].grid
+    return Launch(block, grid, max(step.shared_B for step in steps))
 
 
 def _own(config: RunConfig, workload: Workload) -> dict[str, int]:

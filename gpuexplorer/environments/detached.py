@@ -11,7 +11,6 @@ import secrets
 import shutil
 import sys
 import threading
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ import msgspec
 
 from gpuexplorer.calibration.store import data_folder
 from gpuexplorer.core import frozen
-from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.shared_device import FAR_NICE, niceness
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.engine.interpreters import BUILT_IN, find_interpreter
@@ -46,7 +45,7 @@ class Detached(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     """What it measures, in a few words."""
     arguments: list[str]
-    """The command that began it, without ``--detach``."""
+    """The command that began it, without ``--detach``; it may hold a store's password."""
     engine: str
     """The word for its engine."""
     address: str = ""
@@ -58,6 +57,8 @@ class Detached(msgspec.Struct, frozen=True, kw_only=True):
     nice: int = 0
     """How much it leaves the processor to others."""
     created_utc: str
+    group: str = ""
+    """What the history keeps it as; empty until something of it was collected."""
 
     @property
     def machine(self) -> Machine | None:
@@ -127,8 +128,13 @@ def find_detached(word: str) -> Detached:
     return found[0]
 
 
-def begin(title: str, work: Work, arguments: list[str], engine: str | None) -> Detached:
-    """Begin a search that goes on by itself; raises as ``far_talk.request`` does."""
+def begin(
+    title: str, work: Work, arguments: list[str], engine: str | None, group: str = ""
+) -> Detached:
+    """Begin a search that goes on by itself; raises as ``far_talk.request`` does.
+
+    ``group`` is the one of the history that it continues.
+    """
     chosen = find_interpreter(engine)
     machine = chosen.machine if chosen is not None else None
     if machine is None and sys.platform == "win32":
@@ -145,23 +151,42 @@ def begin(title: str, work: Work, arguments: list[str], engine: str | None) -> D
         total=len(work.configs),
         nice=niceness(FAR_NICE if machine is not None else 0),
         created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+        group=group,
     )
-    about.folder.mkdir(parents=True)
+    about.folder.mkdir(parents=True, mode=0o700)
     data = encode(work)
     with atomic_file(about.folder / detached.WORK) as stream:
         stream.write(data)
+    asked_to_start = False
     try:
         if machine is not None:
             _ask(about, {"action": "write", "name": detached.WORK, "data": _text(data)})
+        _note(about)  # what runs is in the list, whatever ends this program now
+        asked_to_start = True
         start(about)
-    except BaseException:
-        with suppress(ExplorerError):
+    except BaseException as error:
+        try:
             forget(about)
-        shutil.rmtree(about.folder, ignore_errors=True)
+        except ExplorerError:
+            if asked_to_start:
+                raise WorkFailed(
+                    f"whether job {about.id} is measured on {about.where} is not known: {error}",
+                    remedy=f"see 'gpuexplorer jobs' once {about.where} answers, and end it there",
+                ) from None
+            shutil.rmtree(about.folder, ignore_errors=True)
         raise
-    with atomic_file(about.folder / ABOUT) as stream:
-        stream.write(msgspec.json.format(msgspec.json.encode(about), indent=2) + b"\n")
     return about
+
+
+def keep_group(about: Detached, group: str) -> None:
+    """Note what the history keeps it as, so that all of it is collected into that."""
+    if group != about.group:
+        _note(msgspec.structs.replace(about, group=group))
+
+
+def _note(about: Detached) -> None:
+    with atomic_file(about.folder / ABOUT, private=True) as stream:
+        stream.write(msgspec.json.format(msgspec.json.encode(about), indent=2) + b"\n")
 
 
 def start(about: Detached) -> None:
@@ -208,7 +233,7 @@ def work_of(about: Detached) -> Work:
 
 
 def outcomes(about: Detached) -> list[Outcome]:
-    """Return what it has measured by now, brought here."""
+    """Return what it has measured by now, brought here; WorkFailed for what cannot be read."""
     answers = about.folder / detached.ANSWERS
     answers.mkdir(exist_ok=True)
     if about.address:
@@ -220,7 +245,19 @@ def outcomes(about: Detached) -> list[Outcome]:
                 with atomic_file(answers / Path(name).name) as stream:
                     stream.write(base64.b64decode(data))
             more = bool(told["files"])
-    return [read_outcome(path.read_bytes()) for path in detached.answer_files(about.folder)]
+    return [_read(about, path) for path in detached.answer_files(about.folder)]
+
+
+def _read(about: Detached, path: Path) -> Outcome:
+    try:
+        return read_outcome(path.read_bytes())
+    except msgspec.DecodeError as error:
+        raise WorkFailed(
+            f"{path}, which job {about.id} has measured, cannot be read",
+            remedy="collect it with the version of GPU Explorer that began it, or delete this file "
+            "and where the job was measured, and have it continue",
+            detail=str(error),
+        ) from None
 
 
 def forget(about: Detached) -> None:

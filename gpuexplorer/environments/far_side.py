@@ -276,11 +276,11 @@ def delete(folder: str, home: str) -> int:
 
 
 def running(folder: str) -> bool:
-    """Whether a process is at work in a job's folder."""
+    """Whether a process is at work in a job's folder; who looks beside us is none."""
     try:
         with open(os.path.join(folder, "lock"), "r+b") as stream:
             try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 return True
     except FileNotFoundError:
@@ -326,6 +326,8 @@ def job(request: dict[str, Any]) -> None:
 
 def begin(folder: str, command: list[str]) -> None:
     """Start a job's process, which outlives this one."""
+    if running(folder):
+        raise ValueError("it is being measured already")
     stop_file = os.path.join(folder, "stop")
     if os.path.exists(stop_file):
         os.unlink(stop_file)
@@ -362,12 +364,28 @@ def stop(folder: str) -> None:
         return
     with open(os.path.join(folder, "stop"), "wb"):
         pass
+    until = time.monotonic() + START_S
+    while running(folder) and not read(folder, "pid"):  # it has just begun
+        if time.monotonic() > until:
+            raise ValueError("the job does not say which process it is")
+        time.sleep(0.05)
     if not running(folder):
         return
-    os.killpg(int(read(folder, "pid")), signal.SIGTERM)
+    group = int(read(folder, "pid"))
+    os.killpg(group, signal.SIGTERM)
+    os.killpg(group, signal.SIGCONT)  # one that is suspended ends as well
+    if not ended(folder):
+        os.killpg(group, signal.SIGKILL)
+        if not ended(folder):
+            raise ValueError(f"the job of process {group} does not end")
+
+
+def ended(folder: str) -> bool:
+    """Wait for a job's process to end; return whether it has."""
     until = time.monotonic() + START_S
     while running(folder) and time.monotonic() < until:
         time.sleep(0.05)
+    return not running(folder)
 
 
 def main() -> None:

@@ -60,10 +60,11 @@ def _resolved(path: Path) -> Path:
 
 
 @contextmanager
-def atomic_file(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
+def atomic_file(path: Path, *, durable: bool = True, private: bool = False) -> Iterator[BinaryIO]:
     """Open ``path`` for writing so that it appears whole or not at all.
 
-    Unless it shall be ``durable``, the disk is not waited for: a power cut may take what is new. A
+    Unless it shall be ``durable``, the disk is not waited for: a power cut may take what is new.
+    Nobody else may read what is ``private``, where the system knows of users' rights. A
     device or pipe is written directly. Raises InputError with a remedy when the file cannot be
     written; whatever stood there before is then untouched.
     """
@@ -78,11 +79,13 @@ def atomic_file(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
         part = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.part")
         try:
             with part.open("xb") as stream:
+                if private and os.name != "nt":
+                    os.fchmod(stream.fileno(), 0o600)
                 yield stream
                 if durable:
                     stream.flush()
                     os.fsync(stream.fileno())
-            if target.exists():
+            if target.exists() and not private:
                 part.chmod(stat.S_IMODE(target.stat().st_mode))
             part.replace(target)
         except BaseException:

@@ -27,8 +27,9 @@ VIEW_TIPS = {
     "Kernel": "The source, what the compiler made of it, and what limits its occupancy",
     "Accesses": "What a warp asks of memory: sectors, banks and lanes, line by line",
     "Operators": "Which operators of a model take the time",
+    "Lessons": "Questions to guess, measure and understand, one after the other",
 }
-VIEW_KEYS = {"Sweep": "S", "Tune": "Ctrl+T"}
+VIEW_KEYS = {"Sweep": "S", "Tune": "Ctrl+T", "Lessons": "L"}
 """Keys of views beside those by their numbers."""
 THREADS_TIP = (
     "How many CPU threads a kernel may use on the processor; recorded with every run.\n"
@@ -100,6 +101,15 @@ class Commands:
         self.copy_script = make("Copy Python script", "Copy this run as a script", "Ctrl+Shift+P")
         self.open_kernels = make(
             "Open kernels folder…", "Add a folder of your own workloads", "Ctrl+Shift+O"
+        )
+        self.open_lessons = make(
+            "Open lessons folder…", "Add a folder of your own lessons to Learn", "Ctrl+Shift+L"
+        )
+        self.present = make(
+            "Present",
+            "Show the knobs and one chart alone on the whole screen, in large letters; Esc ends it",
+            "F11",
+            checkable=True,
         )
         self.open_model = make(
             "Open model or CUDA file…",

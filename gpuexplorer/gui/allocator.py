@@ -8,7 +8,7 @@ from functools import cache
 
 ARENAS = 2
 """Heaps for threads to allocate from: glibc's own eight a core each keep what was freed there."""
-LARGE_B = 1 << 20
+LARGE_B = 1 << 18
 """Blocks of so many bytes, such as pictures of plots, have pages of their own, which go back with
 them. By itself glibc takes them from its heap once it has seen a larger one freed."""
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8

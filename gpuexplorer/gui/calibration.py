@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 
-from gpuexplorer.calibration.calibrate import Calibration
+from gpuexplorer.calibration.calibrate import Calibration, NextRun
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceList
-from gpuexplorer.core.errors import CannotRunHere, ExplorerError
-from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import Progress
 from gpuexplorer.gui.worker import EngineWorker
@@ -44,21 +43,14 @@ class CalibrationJob(EngineJob):
         """Go through the calibration."""
         calibration = Calibration(self._devices, self._device, brief=self._brief)
         began = time.monotonic()
-        while (task := calibration.task) is not None:
+
+        def step(task: NextRun) -> None:
             done, total = calibration.done, calibration.total
             spent_s = time.monotonic() - began - self.waited_s
             left_s = spent_s / done * (total - done) if done else None
             self.stepped.emit((Progress(done, total, task.words, left_s), calibration.so_far()))
-            candidate = task.candidate
-            try:
-                options = RunOptions(seconds=task.stage.seconds)
-                record = self.measure(candidate.config, candidate.workload, options)
-            except CannotRunHere:
-                raise
-            except ExplorerError as error:
-                calibration.failed(error)
-            else:
-                calibration.took(record.result())
+
+        calibration.run(lambda task: self.measure(*task.asked).result(), step, ends=CannotRunHere)
         self.keep_going()
         ceilings = calibration.ceilings()
         self._store.save(ceilings)

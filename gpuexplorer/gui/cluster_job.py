@@ -8,12 +8,13 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from gpuexplorer.cluster.connection import Cluster
+from gpuexplorer.cluster.connection import Cluster, kind_of
 from gpuexplorer.cluster.place import find_cluster
 from gpuexplorer.cluster.standing import standing_words
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.device import DeviceInfo, DeviceList
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.search.several import Course
@@ -52,6 +53,10 @@ def look_at(where: str, on_wait: Callable[[], None] = lambda: None) -> FoundClus
         return FoundCluster(cluster.devices, dict(many))
 
 
+def _named(devices: DeviceList, name: str) -> DeviceInfo | None:
+    return next((device for device in devices if device.id == name), None)
+
+
 class JobCluster(Closing):
     """Spreads what a job measures, as ``Cluster`` does, until the job is cancelled."""
 
@@ -64,7 +69,7 @@ class JobCluster(Closing):
     ) -> None:
         """``on_standing`` is told now and then what each worker has done, a line each.
 
-        Raises what ``Cluster`` does.
+        Raises what ``Cluster`` does, and InputError where other hardware has the device's name now.
         """
         self._job, self._on_standing = job, on_standing
         self._due = 0.0
@@ -77,6 +82,14 @@ class JobCluster(Closing):
         self._cluster.only, self._cluster.most = wanted.device, wanted.workers
         self._cluster.on_live = lambda: None  # it is looked at with the rest
         self.devices = self._cluster.devices
+        found = [_named(devices, wanted.device) for devices in (wanted.devices, self.devices)]
+        if found[0] is None or found[1] is None or kind_of(found[0]) != kind_of(found[1]):
+            self._cluster.close()
+            raise InputError(
+                f"{wanted.device} of the cluster is not the hardware any more that was chosen: its "
+                "workers have changed",
+                remedy="find its workers again and choose",
+            )
 
     def close(self) -> None:
         """Leave the cluster; its workers stay."""

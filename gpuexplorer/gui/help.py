@@ -31,6 +31,7 @@ from gpuexplorer.gui.theme import theme
 
 PAGES = {
     "first-steps": "First steps",
+    "lessons": "Lessons",
     "reading-the-plots": "Reading the plots",
     "block-map": "The block map",
     "accesses": "Accesses of a warp",
@@ -44,6 +45,7 @@ PAGES = {
     "models": "Models: what is computed",
     "lab": "The Lab",
     "studies": "The studies of the Lab",
+    "ladder": "The ladder",
     "frameworks": "PyTorch, TensorFlow, Keras, JAX",
     "memory": "Memory",
     "history": "History",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import linecache
 
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
@@ -12,7 +13,7 @@ from gpuexplorer.gui.theme import forget_styles
 
 INTERVAL_MS = 1000
 FULL_EVERY = 30
-"""Every so many collections walk through everything; the others only through what is young."""
+"""In so many turns everything is walked through once; else only what is young."""
 
 
 class Housekeeping(QObject):
@@ -41,13 +42,31 @@ class Housekeeping(QObject):
         gc.enable()
 
     def collect(self) -> None:
-        """Collect the young, or everything when it is time."""
-        self._turn += 1
-        if self._turn % FULL_EVERY:
-            gc.collect(1)
-        else:
+        """Collect the young; or, when it is time, everything, and give back what is free then.
+
+        Each of these takes a turn of its own, as together they would be a hitch.
+        """
+        self._turn = (self._turn + 1) % FULL_EVERY
+        if self._turn == FULL_EVERY - 3:
+            forget_sources()
+        elif self._turn == FULL_EVERY - 2:
             gc.collect()
+        elif self._turn == FULL_EVERY - 1:
             application = QApplication.instance()
             if isinstance(application, QApplication):
                 forget_styles(application)
+        elif self._turn == 0:
             allocator.give_back()
+        else:
+            gc.collect(1)
+
+
+def forget_sources() -> None:
+    """Let go of the source files that were read for nothing: 25 MB once all views are loaded.
+
+    Qt for Python looks into the source of each module that is imported after it, and Python keeps
+    the lines. A traceback that needs them reads them again.
+    """
+    for name, entry in list(linecache.cache.items()):
+        if len(entry) == 4 and entry[1] is not None:  # it is of a file, which can be read again
+            linecache.cache.pop(name, None)

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 import gpuexplorer
 from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.button import button
 
 TOLD = ("PySide6-Essentials", "pyqtgraph", "numpy", "msgspec", "matplotlib", "SQLAlchemy")
 """The packages whose versions are told."""
@@ -58,10 +59,7 @@ class InfoDialog(QDialog):
 
     def add_button(self, words: str, name: str, tip: str) -> QPushButton:
         """Return a new button, to the right of those before."""
-        made = QPushButton(words)
-        made.setObjectName(f"{self._name}{name}")
-        made.setToolTip(tip)
-        made.setAutoDefault(False)
+        made = button(words, f"{self._name}{name}", tip)
         self.foot.addWidget(made)
         return made
 

@@ -108,6 +108,7 @@ class EngineJob(Task):
     def run(self) -> None:
         """Work, and tell how it ended."""
         outcome = outcome_of(self.doing, self.work)
+        self._receiver, self._inbox = None, queue.SimpleQueue()  # else they last as long as it
         self.worked.emit(None if self.cancelled else outcome)
 
     def keep_going(self) -> None:

@@ -83,11 +83,16 @@ class Kernels(QObject):
                 if is_own_file(folder)
                 else [Workload(read_folder(f)).name for f in workload_folders(folder)]
             )
-            workloads = self.with_edits(load([*self.folders, folder]))
+            hidden: list[str] = []
+
+            def hide(other: Workload, winner: Workload) -> None:
+                if winner.name in own:
+                    hidden.append(other.source.origin)
+
+            workloads = self.with_edits(load([*self.folders, folder], hide))
         except ExplorerError as error:
             self._refuse(error)
             return
-        hidden = self._hidden(own, folder)
         if folder not in self.folders:
             self._settings.kernel_folders = [*self._settings.kernel_folders, folder]
         self._take(workloads)
@@ -99,13 +104,6 @@ class Kernels(QObject):
             return
         same = f"It has the name of {listed(hidden)}, which is hidden until one of them is renamed."
         self.notice.emit(Notice("warning", f"{loaded} {same}"))
-
-    def _hidden(self, names: Sequence[str], root: Path) -> list[str]:
-        """Return the user's own workloads from elsewhere that some of these names replace."""
-        shown = self._session.experiment.workloads
-        found = {own_root(shown[name]): shown[name] for name in names if name in shown}
-        places = {root.absolute(), *(path.absolute() for path in root.glob("*"))}
-        return [w.source.origin for place, w in found.items() if place and place not in places]
 
     @property
     def loaded(self) -> list[Workload]:

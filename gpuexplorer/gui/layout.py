@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -40,6 +44,11 @@ from gpuexplorer.gui.widgets.banner import Banner
 from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.late import LateView
 
+if TYPE_CHECKING:
+    from gpuexplorer.gui.panels.accesses import AccessesView
+    from gpuexplorer.gui.views.compare import CompareView
+    from gpuexplorer.gui.views.lab import LabView
+
 DEVICE_LEAST_HEIGHT = 110
 """Two rows of the device's figures."""
 DEVICE_SHARE = 0.34
@@ -64,6 +73,8 @@ class Panels(QSplitter):
         super().__init__(Qt.Orientation.Vertical)
         self._told: tuple[object, ...] | None = None
         """What the captions of the live view say."""
+        self.lesson_folders: Callable[[], Sequence[Path]] = tuple
+        """Returns the user's own folders of lessons."""
         self.experiment = ExperimentPanel(session.experiment)
         self.insight = InsightPanel(AdviceSection(session.look_for_advice, session.advice_settled))
         self.timing = TimingPlot(session.live_model)
@@ -80,11 +91,14 @@ class Panels(QSplitter):
         self.tune = TuneTab(session)
         self.lab = LabTab(session)
         self.compare = CompareTab(session)
+        self.learn = LateView("learnTab", lambda: _learn(session, self))
         self.history = HistoryPanel(session.history, session.history_model, session.runs)
         self.across = QSplitter(Qt.Orientation.Horizontal)
         self.live = self._live_view()
         self.places = self._places()
-        self.welcome = Welcome(Bench(session, self.places, self.compare, self.lab, self.accesses))
+        self.welcome = Welcome(
+            Bench(session, self.places, self.compare, self.lab, self.accesses, self.kernel)
+        )
         self.banner = Banner(self.places.room)
         for column, stretch in ((self.experiment, 0), (self.places, 1), (self.insight, 0)):
             self.across.addWidget(column)
@@ -111,6 +125,7 @@ class Panels(QSplitter):
             (self.kernel, "kernel"),
             (self.operators, "models"),
             (self.accesses, "accesses"),
+            (self.learn, "lessons"),
         )
         for part, page in pages:
             part.setProperty(PAGE, page)
@@ -167,6 +182,7 @@ class Panels(QSplitter):
             "Code",
             (self.kernel, "Kernel"), (self.operators, "Operators"), (self.accesses, "Accesses"),
         )  # fmt: skip
+        places.add("Learn", (self.learn, "Lessons"))
         return places
 
     def _live_view(self) -> QWidget:
@@ -237,6 +253,26 @@ class Panels(QSplitter):
         if isinstance(self.accesses.view, AccessesView):
             self.accesses.view.close_down()
 
+    def show_bench(self, title: str, what: object) -> None:
+        """Show a view with what a lesson measures: configurations, or a study by its name."""
+        view = self.places.titled(title)
+        if view is None:
+            return
+        configs = list(what) if isinstance(what, tuple) else []
+        if view is self.compare and configs:
+            comparing = cast("CompareView", self.compare.made())
+            if not comparing.running:
+                comparing.clear()
+                comparing.add_configs(configs)
+        elif view is self.accesses and configs:
+            counting = cast("AccessesView", self.accesses.made())
+            counting.hold_against(configs[0])
+        elif view is self.lab and isinstance(what, str):
+            cast("LabView", self.lab.made()).show_kind(what)
+        self.places.show_view(view)
+        if view is self.accesses:
+            cast("AccessesView", self.accesses.made()).count()
+
     def restore(self, settings: Settings) -> None:
         """Share the space as it was shared last."""
         self.across.restoreState(settings.bytes_of("across"))
@@ -261,6 +297,16 @@ def _accesses(session: Session, panels: Panels) -> QWidget:
 
     view = AccessesView(session, lambda: panels.kernel.architecture)
     view.restored.connect(panels.restored)
+    return view
+
+
+def _learn(session: Session, panels: Panels) -> QWidget:
+    from gpuexplorer.gui.views.learn import LearnView
+
+    view = LearnView(session, lambda: panels.lesson_folders())
+    view.restored.connect(panels.restored)
+    view.view_asked.connect(panels.show_bench)
+    view.notice.connect(session.notice)
     return view
 
 

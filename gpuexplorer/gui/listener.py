@@ -14,7 +14,7 @@ from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, EngineReady
 from gpuexplorer.engine.errors import error_of
 from gpuexplorer.engine.interpreters import BUILT_IN
-from gpuexplorer.engine.known_devices import remember_devices
+from gpuexplorer.engine.known_devices import host_of, remember_devices
 from gpuexplorer.engine.protocol import STAGES
 from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.session import Session
@@ -205,7 +205,7 @@ class Listener(QObject):
         session = self._session
         first = session.experiment.devices is None
         session.no_profiler = event.no_profiler
-        session.experiment.set_devices(event.devices)
+        session.experiment.set_devices(event.devices, host_of(session.options.python))
         remember_devices(session.options.python, event.devices)
         session.devices_changed.emit()
         if not event.devices.devices:

@@ -34,9 +34,11 @@ from gpuexplorer.gui.menus import MainBar, Menus
 from gpuexplorer.gui.model.session_document import View
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.own_files import OwnFiles
+from gpuexplorer.gui.own_lessons import OwnLessons
 from gpuexplorer.gui.panel_rooms import PanelRooms
 from gpuexplorer.gui.panels.experiment import fill_device_box
 from gpuexplorer.gui.preload import Preloader
+from gpuexplorer.gui.present import Present
 from gpuexplorer.gui.restart import Restart
 from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.session import Session
@@ -133,6 +135,8 @@ class MainWindow(KeyWindow):
             self, panels, self.settings,
             experiment=shown[0], insight=shown[1], history=shown[2], strip=shown[3],
         )  # fmt: skip
+        self.own_lessons = OwnLessons(self, panels, self.session.experiment, self.settings)
+        self.present = Present(self, panels, self.panel_rooms, self.commands.present)
         views = self.commands.views(panels.places)
         self.menus = Menus(self.menuBar(), self.commands, shown, views, welcome)
         self.status = StatusLine(self.session)
@@ -174,8 +178,9 @@ class MainWindow(KeyWindow):
         sessions.sources_asked.connect(self.dialogs.show_sources)
         editing = self.panels.kernel.editing
         self.kernels.with_edits = editing.with_edits
-        for one in (session, self.kernels, self.own_files, editing, sessions, self.tuning,
-                    self.exporter, self.importer, self.dialogs, self.choices):  # fmt: skip
+        for one in (session, self.kernels, self.own_files, self.own_lessons, editing, sessions,
+                    self.tuning, self.exporter, self.importer, self.dialogs,
+                    self.choices):  # fmt: skip
             one.notice.connect(self.show_notice)
         for other in (self.kernels, sessions, self.tuning, self.dialogs):
             other.message.connect(status.say)
@@ -214,6 +219,7 @@ class MainWindow(KeyWindow):
         self.tuning.known.connect(self.allow_commands)
         for name, part in panels.parts.items():
             self.sessions.add_part(name, part)
+        self.sessions.add_part("versions", panels.kernel.editing)
         self.device_box.currentIndexChanged.connect(lambda _: self.device_chosen())
         offer_engines(self.device_box, word=self.session.options.python)
         self.engine.switched.connect(self.look_for_devices)
@@ -248,7 +254,9 @@ class MainWindow(KeyWindow):
             (commands.session_notes, dialogs.show_notes),
             (commands.open_model, self.own_files.pick),
             (commands.open_kernels, self.kernels.pick),
+            (commands.open_lessons, self.own_lessons.pick),
             (commands.reload_kernels, self.kernels.reload),
+            (commands.reload_kernels, self.own_lessons.reload),
             (commands.quit, self.close),
             (commands.engines, self.engine.show),
             (commands.restart_engine, self.engine.restart),

@@ -91,6 +91,7 @@ class Palette(QDialog):
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setFocusProxy(self.field)  # whose arrow keys move in it
         self.list.itemClicked.connect(lambda item: self._do(item))
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 8)

@@ -38,6 +38,8 @@ class PanelRooms(QObject):
         super().__init__(window)
         self._window, self._panels, self._settings = window, panels, settings
         self._history, self._strip = history, strip
+        self._held = False
+        """Whether nothing is folded away or back for now."""
         self._strip_hidden = False
         """Whether the user hid it."""
         self._columns: dict[QAction, QWidget] = {
@@ -91,6 +93,13 @@ class PanelRooms(QObject):
             self._history.trigger()
         self._panels.history.focus_search()
 
+    def hold(self, *, on: bool) -> None:
+        """Leave the panels as they are for now, or follow the window's size again."""
+        self._held = on
+        if not on:
+            self.fit_height()
+            self._fit_width()
+
     def fit_height(self) -> None:
         """Show the history and the strip where the height has room for them.
 
@@ -112,6 +121,8 @@ class PanelRooms(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Follow the window's size, and the widths that the columns need."""
+        if self._held:
+            return super().eventFilter(watched, event)
         if watched is self._panels.across:
             if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
                 self._fit_width()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from collections.abc import Iterable
+
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QSizePolicy,
@@ -12,6 +16,11 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+
+from gpuexplorer.gui.typeface import for_text
+
+PLACE_PX, VIEW_PX, BETWEEN_PX = 20, 16, 24
+"""Pixels around the words of tabs, as the style has them, and between the two bars."""
 
 
 class Places(QWidget):
@@ -32,6 +41,8 @@ class Places(QWidget):
         self.view_bar = _bar("viewBar", "Views of this place")
         self.room = QStackedWidget()
         """Where the view is."""
+        self._close = False
+        """Whether there is so little room that tabs stand close."""
         self._titles: list[str] = []
         self._place_of: list[int] = []
         self._last: list[int] = []
@@ -55,6 +66,29 @@ class Places(QWidget):
         column.addWidget(self.room, 1)
         self.place_bar.currentChanged.connect(self._show_place)
         self.view_bar.currentChanged.connect(self._show_tab)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Have tabs stand closer where there is no room for all of them."""
+        super().resizeEvent(event)
+        self._fit_tabs()
+
+    def _fit_tabs(self) -> None:
+        """Look at the place with the most, so that nothing moves from place to place."""
+        advance = self.fontMetrics().horizontalAdvance
+
+        def needed(titles: Iterable[str], around: int) -> int:
+            return sum(advance(title) + for_text(around) for title in titles)
+
+        titles = self.titles
+        widest = max((needed(views, VIEW_PX) for views in titles.values()), default=0)
+        close = needed(titles, PLACE_PX) + widest + for_text(BETWEEN_PX) > self.width()
+        if close != self._close:
+            self._close = close
+            for bar in (self.place_bar, self.view_bar):
+                bar.setProperty("close", close)
+                bar.style().unpolish(bar)
+                bar.style().polish(bar)
+                QApplication.sendEvent(bar, QEvent(QEvent.Type.StyleChange))  # it measures anew
 
     def add(self, place: str, *views: tuple[QWidget, str]) -> None:
         """Add a place, to the right of the others, with its views and their titles."""

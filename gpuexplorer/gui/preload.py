@@ -9,6 +9,8 @@ import threading
 from collections.abc import Sequence
 from importlib import import_module
 
+from gpuexplorer.gui.housekeeping import forget_sources
+
 log = logging.getLogger("gpuexplorer.gui")
 
 MODULES = (
@@ -51,6 +53,7 @@ class Preloader:
             self._thread.join()
 
     def _load(self) -> None:
+        forget_sources()
         for name in self._modules:
             if self._stop.is_set():
                 return
@@ -60,4 +63,5 @@ class Preloader:
                 import_module(name)
             except ImportError:  # opening the view reports it
                 log.exception("%s cannot be loaded", name)
+            forget_sources()
             gc.freeze()  # it stays: walking through it would be a hitch of the main thread

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import msgspec
+from PySide6.QtWidgets import QWidget
 
 from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.compared import ComparisonResult, Contestant
@@ -21,6 +22,7 @@ from gpuexplorer.gui.panels.tabs import LabTab
 from gpuexplorer.gui.places import Places
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.widgets.late import LateView
+from gpuexplorer.workloads.loader import own_root
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.panels.accesses import AccessesView
@@ -31,6 +33,11 @@ SAME = ("size", "precision", "cache", "fill", "include_transfers")
 """Knobs that a library takes over from the kernel it is held against."""
 HALF_OF = ("attention", "matmul")
 """What half precision is tried on: the first that can run here."""
+IN_TURNS = "Your kernel and every library here are measured in turns: look at their speed."
+IN_TURNS_WITH_SOURCE = (
+    "Your kernel and every library here are measured in turns. This is its source: change a line, "
+    "and its new time stands beside the one before."
+)
 WIDE, TALL = (256, 1, 1), (1, 256, 1)
 
 
@@ -43,6 +50,7 @@ class Bench:
     compare: CompareTab
     lab: LabTab
     accesses: LateView
+    kernel: QWidget
 
 
 class Question(ABC):
@@ -72,12 +80,15 @@ class Question(ABC):
 class _Compared(Question):
     """A question that a comparison answers."""
 
-    def _compare(self, contestants: Sequence[Knobs], at: Knobs) -> None:
-        """Compare some knobs with the first of them; the window's own then stand at ``at``."""
+    def _compare(self, contestants: Sequence[Knobs], at: Knobs, shown: QWidget) -> None:
+        """Compare some knobs with the first of them; the window's own then stand at ``at``.
+
+        ``shown`` is the view where to look meanwhile.
+        """
         experiment = self._bench.session.experiment
         configs = [experiment.config(knobs) for knobs in contestants]
         experiment.set_knobs(at)
-        self._bench.places.show_view(self._bench.compare)
+        self._bench.places.show_view(shown)
         self._start(configs)
 
     def _start(self, configs: Sequence[RunConfig]) -> None:
@@ -120,7 +131,7 @@ class BlockShape(_Compared):
         device = experiment.device
         if device is None or device.kind != "cpu" or device.backend != "opencl":
             self.look = "Two blocks of 256 threads are measured in turns: look at their speed."
-            self._compare([wide, tall], at=tall)
+            self._compare([wide, tall], at=tall, shown=self._bench.compare)
             return
         self.look = (
             "Look at the sectors that each line fetches with a block of 1×256, and with 256×1. "
@@ -160,10 +171,13 @@ class BlockShape(_Compared):
 
 
 class Library(_Compared):
-    """The kernel that the knobs stand at, or the tiled one, against the libraries here."""
+    """The kernel that the knobs stand at, or the tiled one, against the libraries here.
+
+    Of a kernel of the user's own the source is shown, which is where it comes nearer to them.
+    """
 
     words = "How far is my kernel from the library?"
-    look = "Your kernel and every library here are measured in turns: look at their speed."
+    look = IN_TURNS
 
     def ask(self) -> None:
         experiment = self._bench.session.experiment
@@ -177,7 +191,10 @@ class Library(_Compared):
                 "no library here computes a matrix product",
                 remedy="install NumPy or PyTorch in the engine's Python",
             )
-        self._compare([own, *libraries], at=own)
+        can_change = own_root(experiment.workloads[own.workload]) is not None
+        self.look = IN_TURNS_WITH_SOURCE if can_change else IN_TURNS
+        shown = self._bench.kernel if can_change else self._bench.compare
+        self._compare([own, *libraries], at=own, shown=shown)
 
     def _libraries(self, own: Knobs) -> list[Knobs]:
         """Return the library calls of the same problem that can be run here."""

@@ -132,6 +132,15 @@ class Settings:
         self._set_paths("kernels/folders", value)
 
     @property
+    def lesson_folders(self) -> list[Path]:
+        """The user's own folders of lessons."""
+        return self._paths("lessons/folders")
+
+    @lesson_folders.setter
+    def lesson_folders(self, value: list[Path]) -> None:
+        self._set_paths("lessons/folders", value)
+
+    @property
     def knobs(self) -> Knobs | None:
         """The last experiment."""
         value = str(self._store.value("experiment/knobs", "") or "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QLabel, QStatusBar
+from PySide6.QtWidgets import QStatusBar
 
 from gpuexplorer.core.text import visible
 from gpuexplorer.core.units import count, quantity
@@ -54,8 +54,9 @@ class StatusLine(QStatusBar):
         self._timer.timeout.connect(self._show_rate)
         self._timer.start()
 
-    def _label(self, name: str, tooltip: str) -> QLabel:
-        label = QLabel()
+    def _label(self, name: str, tooltip: str) -> Words:
+        label = Words()
+        label.ask_for_all()
         label.setObjectName(name)
         label.setToolTip(tooltip)
         label.setContentsMargins(8, 1, 14, 1)

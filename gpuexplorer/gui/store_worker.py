@@ -375,7 +375,9 @@ class StoreWorker(Task):
             starred = store.find(Query(starred=True), limit=MAX_BASELINES)
             usable = [row for row in starred if row.median_s and row.suspect is None]
             self._based_on = state
-            self._found_baselines = {baseline_key(row): row for row in reversed(usable)}
+            found = {baseline_key(row): row for row in reversed(usable)}
+            if found != self._found_baselines:  # else the same object says so in no time
+                self._found_baselines = found
         return self._found_baselines
 
     # ---- writing

@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 
 from PySide6.QtCore import QObject, QThread, Signal
 
-from gpuexplorer.core.errors import Cancelled, ExplorerError, WorkFailed
+from gpuexplorer.core.errors import Cancelled, ExplorerError, WorkFailed, without_frames
 
 T = TypeVar("T")
 
@@ -73,13 +73,14 @@ def outcome_of(name: str, work: Callable[[], object]) -> object:
     """Return what work returned, its ExplorerError, or None when it was cancelled.
 
     A bug must not end in silence: any other exception is returned as a WorkFailed with ``name``.
+    An error is without the frames that it came through: who keeps it would keep what they hold.
     """
     try:
         return work()
     except Cancelled:
         return None
     except ExplorerError as error:
-        return error
+        return without_frames(error)
     except Exception as error:  # noqa: BLE001
         return WorkFailed(f"{name} failed: {error!r}", detail=traceback.format_exc())
 

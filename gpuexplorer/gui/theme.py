@@ -38,6 +38,10 @@ def blend(colour: str, background: str, share: float) -> str:
     return "#{:02x}{:02x}{:02x}".format(*parts)
 
 
+LARGER = "\n#experimentPanel QWidget, #views QWidget {{ font-size: {points:.1f}pt; }}\n"
+"""What a style sheet has besides where letters are larger."""
+
+
 class Theme(QObject):
     """The colours in force; ``changed`` tells everything that paints by itself to do so again.
 
@@ -55,6 +59,8 @@ class Theme(QObject):
         self._choice: Choice = choice
         self._icons: dict[tuple[str, str], QIcon] = {}
         self._dressed = dressed
+        self._points: float | None = None
+        """How large letters of knobs and views are; None: as the program's font."""
         self.scheme = ""
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._apply)
         self.choose(choice)
@@ -80,6 +86,12 @@ class Theme(QObject):
         if not self._dressed:
             self._dressed = True
             self._application.setStyleSheet(self._sheet())
+
+    def enlarge(self, points: float | None) -> None:
+        """Draw knobs and views in letters of so many points; None: as everything else."""
+        self._points = points
+        if self._dressed:
+            self._restyle()
 
     @property
     def chart(self) -> ChartTheme:
@@ -131,6 +143,8 @@ class Theme(QObject):
         drawn = {name: f"icons:{name}-{self.scheme}.svg" for name in ("arrow", "check")}
         words = {**_colours(self.scheme), **drawn}
         sheet = resources.text("themes", "window.qss")
+        if self._points is not None:
+            sheet += LARGER.format(points=self._points)
         return re.sub(r"@(\w+)", lambda found: words[found[1]], sheet)
 
     def _palette(self) -> QPalette:

@@ -28,6 +28,7 @@ def choose(application: QApplication) -> None:
     if QFontInfo(font).family() in FALLBACKS and _load():
         font.setFamilies([OURS, *font.families()])
     font.setFeature(QFont.Tag("tnum"), 1)
+    font.setFeature(QFont.Tag("calt"), 0)  # Inter would show the x of "16x16" in a path as ×
     application.setFont(font)
     _factor[0] = max(1.0, QFontMetricsF(font).height() / USUAL_HEIGHT)
 

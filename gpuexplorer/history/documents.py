@@ -154,7 +154,7 @@ def columns_of(result: RunResult, samples: int) -> dict[str, Any]:
         "flop_per_s": throughput.flop_per_s,
         "bandwidth_B_per_s": throughput.bandwidth_B_per_s,
         "samples": samples,
-        "verified": result.verification.ok if result.verification is not None else None,
+        "verified": result.verification.whole if result.verification is not None else None,
         "suspect": clean(timing.suspect) if timing.suspect is not None else None,
         "running": False,
         "stopped_by": clean(timing.stopped_by),

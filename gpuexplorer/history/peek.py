@@ -17,7 +17,7 @@ from gpuexplorer.history.documents import whose
 from gpuexplorer.history.model import FOLDED, Folded, Row
 from gpuexplorer.history.place import find_place
 
-VERSION = 2
+VERSION = 3
 """Grows by one whenever the tables change; ``sql.migrations`` says how each comes of the last."""
 
 
@@ -28,15 +28,19 @@ _COLUMNS = [name for name in Row.__struct_fields__ if name not in _ELSEWHERE]
 _OF_GROUPS = (
     f"SELECT id FROM gpuexplorer_groups WHERE kind IN ({', '.join(repr(kind) for kind in FOLDED)})"
 )
+_OF_GROUP = "FROM gpuexplorer_runs r WHERE r.group_id = g.id AND r.deleted = 0"
 _GROUPS = (
-    "SELECT g.id, g.kind, g.finished, count(*) FROM gpuexplorer_runs r "
-    "JOIN gpuexplorer_groups g ON g.id = r.group_id "
-    f"WHERE r.deleted = 0 AND r.group_id IN ({_OF_GROUPS}) GROUP BY r.group_id"
+    f"SELECT g.id, g.kind, g.finished, (SELECT count(*) {_OF_GROUP}) FROM gpuexplorer_groups g "
+    f"WHERE g.id IN ({_OF_GROUPS})"
+)
+_RUNS = (
+    "SELECT (SELECT count(*) FROM gpuexplorer_runs) - "
+    "(SELECT count(*) FROM gpuexplorer_runs WHERE deleted > 0 OR deleted < 0)"
 )
 _NEWEST = (
     f"SELECT seq, group_id, words, {', '.join(_COLUMNS)} FROM gpuexplorer_runs WHERE deleted = 0 "
-    f"AND (group_id IS NULL OR group_id NOT IN ({_OF_GROUPS}) OR seq IN (SELECT max(seq) FROM "
-    f"gpuexplorer_runs WHERE deleted = 0 AND group_id IN ({_OF_GROUPS}) GROUP BY group_id)) "
+    f"AND (group_id IS NULL OR group_id NOT IN ({_OF_GROUPS}) OR seq IN (SELECT "
+    f"(SELECT max(r.seq) {_OF_GROUP}) FROM gpuexplorer_groups g WHERE g.id IN ({_OF_GROUPS}))) "
     "ORDER BY time_s DESC, seq DESC LIMIT ?"
 )
 """The runs of a list in which a group stands by its latest run, as ``sql.folding`` has it."""
@@ -78,10 +82,8 @@ def _read(connection: sqlite3.Connection, limit: int) -> Peek | None:
     ).fetchone() or (None, 0)
     if version != VERSION:
         return None
-    groups = {group: about for group, *about in connection.execute(_GROUPS)}
-    (runs,) = connection.execute(
-        "SELECT count(*) FROM gpuexplorer_runs WHERE deleted = 0"
-    ).fetchone()
+    groups = {group: about for group, *about in connection.execute(_GROUPS) if about[-1]}
+    (runs,) = connection.execute(_RUNS).fetchone()
     found = connection.execute(_NEWEST, (limit,)).fetchall()
     marked: dict[int, list[str]] = {row[0]: [] for row in found}
     places = ", ".join("?" * len(marked))

@@ -23,6 +23,13 @@ NETWORK_FILE_SYSTEMS = frozenset(
 """Where programs may see each other's writes late, or cannot map one file together."""
 LOCAL_FUSE = frozenset({"fuse.fuse-overlayfs", "fuse.lxcfs", "fuse.ntfs-3g", "fuse.portal"})
 
+_PASSWORD = re.compile(
+    r"(\bpostgres(?:ql)?(?:\+\w+)?://[^\s/@:?]*:)[^\s?]*(?=@)"
+    r"|((?<=[?&])(?:ssl)?password=)[^\s&'\"]*",
+    re.I,
+)
+"""In a server's URL: between the user's name and the host, or among the options."""
+
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """One store: a file, a server's URL, or neither for a store in memory."""
@@ -52,7 +59,7 @@ def find_place(named: str | Path | None = None) -> Place:
             return Place(words="a store in memory")
         return _file(Path(path).expanduser())
     if kind in ("postgresql", "postgres"):
-        return Place(url=f"postgresql+psycopg://{rest}", words=_without_password(rest))
+        return Place(url=f"postgresql+psycopg://{rest}", words=shown(f"postgresql://{rest}"))
     raise InputError(
         f"'{scheme}' is not a kind of store",
         remedy="name a file, or a server as postgresql://USER@HOST/DATABASE",
@@ -64,9 +71,9 @@ def _file(path: Path) -> Place:
     return Place(path=absolute, words=str(absolute))
 
 
-def _without_password(rest: str) -> str:
-    shown = re.sub(r"^([^/@:]*):[^/]*@", r"\1:***@", rest)
-    return "postgresql://" + re.sub(r"(password=)[^&]*", r"\1***", shown)
+def shown(text: str) -> str:
+    """Return a store's name, or a text such as a command that has some, without their passwords."""
+    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
 def on_network(path: Path) -> bool:

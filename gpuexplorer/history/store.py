@@ -476,7 +476,7 @@ class Store(Closing):
         """Return the id of the best run of a map, a tuning or a sweep, by the beginning of its id.
 
         That is the one it names, or else the one with the shortest median. None where no group
-        begins so; InputError where a group has no best.
+        begins so; InputError where more than one entry of the history does, or it has no best.
         """
         from gpuexplorer.history.sql import folding
 

@@ -145,8 +145,8 @@ class Ready:
 
     @property
     def verified(self) -> bool:
-        """Whether the result was checked and found right."""
-        return self.verification is not None and self.verification.ok
+        """Whether the result was checked, all of it, and found right."""
+        return self.verification is not None and self.verification.whole is True
 
 
 def check_cancelled(job: Job) -> None:

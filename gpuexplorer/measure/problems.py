@@ -80,7 +80,7 @@ class ProblemCache:
             workload.sha256, config.size, config.precision, config.fill, config.seed,
             _own_reference(workload, config.variant),
             workload.tolerance_of(config.variant, config.precision),
-            [(a.name, a.shape, a.type) for a in plan.inputs],
+            [(a.name, a.shape, a.type) for a in (*plan.inputs, *plan.outputs)],
         )  # fmt: skip
         key = msgspec.json.encode(what, order="sorted").decode()
         problem = self._kept.get(key)

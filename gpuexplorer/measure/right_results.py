@@ -91,6 +91,12 @@ def _by_name(made: Any, names: list[str], what: str) -> dict[str, Any]:
                 f"{what} returned a dict with {listed(unknown) or 'nothing'}",
                 remedy=f"use the outputs' names: {listed(names)}",
             )
+        missing = [name for name in names if name not in made]
+        if missing:
+            raise InputError(
+                f"{what} returned a dict without {listed(missing)}, which would not be checked",
+                remedy="return every output",
+            )
         return dict(made)
     if len(names) == 1 and not isinstance(made, tuple):
         if made is None or isinstance(made, str):

@@ -7,7 +7,7 @@ from gpuexplorer.analysis.compiled_accesses import differences, made_of
 from gpuexplorer.core.accesses import AccessProfile, AccessRow, ArrayAccesses
 from gpuexplorer.core.knobs import block_words
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
-from gpuexplorer.core.units import count, percent, quantity
+from gpuexplorer.core.units import count, percent, plural, quantity
 
 SHOWN_LETTERS = 36
 """Of an expression in a terminal."""
@@ -72,8 +72,8 @@ def place_words(profile: AccessProfile) -> str:
     warp, warps, look = profile.look.warp, profile.warps, profile.look
     at, grid, block = (
         ",".join(map(str, look.block)),
-        "x".join(map(str, profile.grid)),
-        "x".join(map(str, profile.block)),
+        block_words(profile.grid),
+        block_words(profile.block),
     )
     return f"warp {warp} of {warps} in block {at} of a grid of {grid} blocks of {block} threads"
 
@@ -91,11 +91,17 @@ def held_against(profile: AccessProfile, beside: AccessProfile) -> tuple[str, ..
             continue
         here, there = f"{row.sectors_per_request:.3g}", f"{other.sectors_per_request:.3g}"
         if here != there:
-            text, line = row.text, row.line
             said.append(
-                f"{text} in line {line} fetches {here} sectors a request with a block of {block}, "
-                f"and {there} with {other_block}."
-            )
+                plural(
+                    1 if here == "1" else 2,
+                    "{text} in line {line} fetches {here} sector a request with a block of "
+                    "{block}, and {there} with {other_block}.",
+                    "{text} in line {line} fetches {here} sectors a request with a block of "
+                    "{block}, and {there} with {other_block}.",
+                    text=row.text, line=row.line, here=here, there=there, block=block,
+                    other_block=other_block,
+                )
+            )  # fmt: skip
     return tuple(said)
 
 

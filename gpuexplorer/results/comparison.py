@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gpuexplorer.charts.comparison import APART, ON_SEVERAL, Line, lines_of, on_several_devices
-from gpuexplorer.charts.words import config_words, median_words
+from gpuexplorer.charts.words import config_words, median_words, unverified_words
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sheet import EMPTY, Cell, Column, Medium, Role, Row, Sheet
@@ -71,7 +71,9 @@ def sheet_of(result: ComparisonResult) -> Sheet:
         )
         for place, (line, one) in enumerate(zip(lines_of(result), result.contestants, strict=True))
     ]  # fmt: skip
+    left = unverified_words([one.run for one in result.contestants])
     warnings = tuple(f"{one.line.label}: {w}" for one in entries for w in one.warnings)
+    warnings += () if left is None else (left,)
     notes = (ON_SEVERAL, *warnings) if on_several_devices(result) else warnings
     sheet = sheet_of_entries(entries, notes, limited=result.fail_if_slower is not None)
     return sheet if result.interleaved else _with_conditions(sheet, result)

@@ -86,4 +86,4 @@ def _standing(run: RunResult) -> str:
         return "SUSPECT"
     if run.verification is None:
         return "not known"
-    return "verified" if run.verification.ok else "WRONG"
+    return run.verification.words

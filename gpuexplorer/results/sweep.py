@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpuexplorer.charts.words import median_words
+from gpuexplorer.charts.words import median_words, unverified_words
 from gpuexplorer.core.axis_words import axis_title, is_number_axis, value_words, values_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.knobs import BLOCK_AXES
@@ -70,7 +70,9 @@ def fastest_sheet(document: SweepDocument) -> Sheet:
     else:
         shown, what = ranked, "the fastest of"
     title = f"{document.title}: {what} {count(len(ranked))}"
-    return Sheet(title, COLUMNS, tuple(map(_entry_row, shown[:SHOWN])))
+    left = unverified_words([run for _, run in found])
+    notes = () if left is None else (left,)
+    return Sheet(title, COLUMNS, tuple(map(_entry_row, shown[:SHOWN])), notes)
 
 
 def _entry_row(entry: SweptRun) -> Row:
@@ -169,7 +171,10 @@ class SweepRows:
 def _outcome(run: RunResult) -> str:
     if run.timing.suspect is not None:
         return f"⚠ suspect: {run.timing.suspect}"
-    return "✓ verified" if run.verification is not None else "measured"
+    check = run.verification
+    if check is None:
+        return "not verified"
+    return f"✓ {check.words}" if check.ok else f"✗ {check.words}"
 
 
 def _axis_column(name: str) -> Column:

@@ -74,8 +74,10 @@ def full_signature(function: Callable[..., Any]) -> inspect.Signature:
 
 def text(value: object, name: str) -> str:
     """Return a text that says something."""
-    if not isinstance(value, str) or not value.strip() or "\0" in value or len(value) > MOST_TEXT:
+    if not isinstance(value, str) or "\0" in value or len(value) > MOST_TEXT:
         raise refusal(value, name, "a text")
+    if not value.strip():
+        raise refusal(value, name, "a text that is not empty")
     try:
         value.encode()
     except UnicodeEncodeError:  # half of a character, which nothing can write

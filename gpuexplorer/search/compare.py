@@ -377,7 +377,10 @@ def warnings_of(contestant: ContestantConfig, run: RunResult, reference: RunResu
         others = listed(f"another {one}" for one in other)
         made.append(f"It does not do the same work: {others}.")
     if run.environment.engine != reference.environment.engine:
-        same = run.device.hardware_id == reference.device.hardware_id
+        here, there = (
+            (one.device.hardware_id, one.environment.machine) for one in (run, reference)
+        )
+        same = here == there
         made.append(OTHER_PROCESS if same else OTHER_DEVICE)
     made += [_said("Beside the reference", words) for words in differences(reference, run)]
     return made

@@ -18,6 +18,8 @@ from pathlib import Path
 import msgspec
 
 import gpuexplorer
+from gpuexplorer.calibration.store import CeilingStore
+from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
@@ -61,6 +63,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     tuning: TuneWork | None = None
     devices: DeviceList
     """Those of the engine, as the space was completed with them."""
+    ceilings: list[Ceilings] = []
+    """What they were measured to do at most; runs are held against it."""
     agreed: bool = False
     """Whether the user agreed to run the workload's own code."""
     when_shared: WhenShared = "warn"
@@ -68,7 +72,10 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one configuration: a result, or why there is none; or of a whole tuning."""
+    """What came of one configuration: a result, or why there is none; or of a whole tuning.
+
+    One that failed has what was known by then.
+    """
 
     config: RunConfig
     result: RunResult | None = None
@@ -90,6 +97,7 @@ def main(arguments: list[str]) -> int:
     with _lock(folder) as lock:
         if not lock.taken:
             return 1  # another process is at work here
+        (folder / PID).unlink(missing_ok=True)  # the one before's, and by now a stranger's
         work = read_work((folder / WORK).read_bytes())
         if work.tuning is not None:
             try:
@@ -127,6 +135,10 @@ def _workload(work: Work) -> Workload:
     return workload
 
 
+def _session(work: Work, threads: int | None) -> EngineSession:
+    return EngineSession(threads=threads, ceilings=CeilingStore.holding(work.ceilings).find)
+
+
 def answer_files(folder: Path) -> list[Path]:
     """Return the answers in a folder, in order; what a power cut left half-written is none."""
     return sorted(path for path in (folder / ANSWERS).iterdir() if path.name.isdigit())
@@ -148,12 +160,13 @@ def tune(work: Work, asked: TuneWork, folder: Path) -> None:
     workload = _workload(work)
     space = tuning_space(asked.request, workload, work.devices, asked.ranges)
     looks = KeptLooks(folder / LOOKS)
+    tuner: Tuner | None = None
 
     def hand_over(result: RunResult) -> None:
         if result.id not in looks.reused or result.config.key not in handed:
             _write(folder, next(numbers), Outcome(config=result.config, result=result))
 
-    with EngineSession(threads=asked.request.threads) as session:
+    with _session(work, asked.request.threads) as session:
         try:
             tuner = Tuner(session, workload, space, asked.options, clock=looks.now_s)
             tuner.on_result, tuner.take = hand_over, looks.take
@@ -161,7 +174,8 @@ def tune(work: Work, asked: TuneWork, folder: Path) -> None:
         except EngineGone:
             raise
         except ExplorerError as error:
-            outcome = Outcome(config=space.start, failed=failed_of(error))
+            so_far = None if tuner is None else tuner.so_far()
+            outcome = Outcome(config=space.start, failed=failed_of(error), tuning=so_far)
     _write(folder, next(numbers), outcome)
 
 
@@ -181,7 +195,7 @@ def measure(work: Work, folder: Path) -> bool:
                 if session is not None:
                     session.close()
                 threads = config.threads
-                session = EngineSession(threads=threads)
+                session = _session(work, threads)
             _write(folder, number, _measured(session, config, workload, work.options))
     finally:
         if session is not None:

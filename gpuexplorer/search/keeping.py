@@ -131,10 +131,14 @@ class SweepKeeper:
         store: Store,
         document: Mapping[str, Any],
         on_trouble: Callable[[ExplorerError], None],
+        into: str | None = None,
     ) -> SweepKeeper | None:
-        """Return the latest sweep that asked for the same; None when there is none."""
+        """Return the latest sweep that asked for the same, or the one with the id ``into``.
+
+        None when there is none.
+        """
         for group in store.groups(KIND):
-            if isinstance(group.document, dict):
+            if isinstance(group.document, dict) and into in (None, group.id):
                 found = without_holder(group.document).items()
                 asked = {name: value for name, value in found if name not in DONE}
                 if asked == document:

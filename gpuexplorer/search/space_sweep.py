@@ -42,14 +42,16 @@ class SpaceSweep:
         seed: int = 1,
         store: Store | None = None,
         resume: bool = False,
+        into: str | None = None,
         python: str | None = None,
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
         on_step: Callable[[SweepStep], None] | None = None,
         on_trouble: Callable[[ExplorerError], None] | None = None,
     ) -> None:
         """``store`` keeps every run as soon as it is done; with ``resume`` what the latest sweep of
-        the same finished there is not measured again. ``python`` is the engine's interpreter,
-        ``ceilings`` finds calibrations, ``on_trouble`` is told once when the store fails.
+        the same finished there is not measured again, or the one with the id ``into``.
+        ``python`` is the engine's interpreter, ``ceilings`` finds calibrations, ``on_trouble`` is
+        told once when the store fails.
         """
         self.space, self.workload = space, workload
         self.measuring = measuring or Measuring()
@@ -64,7 +66,7 @@ class SpaceSweep:
         if store is not None:
             self._document = request_document(space, workload, self.measuring, cells, devices)
             if resume:
-                self._keeper = SweepKeeper.find(store, self._document, self._on_trouble)
+                self._keeper = SweepKeeper.find(store, self._document, self._on_trouble, into)
         self._found = self._keeper is not None
         self._begun = False
         if self._keeper is not None:

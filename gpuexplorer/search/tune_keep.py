@@ -28,12 +28,21 @@ class TuningKeeper:
     """
 
     def __init__(
-        self, store: DoesWithStore | None, on_trouble: Callable[[ExplorerError], object]
+        self,
+        store: DoesWithStore | None,
+        on_trouble: Callable[[ExplorerError], object],
+        group: str | None = None,
     ) -> None:
+        """``group`` is the id of the one that takes it; None: a new one."""
         self._store = store
-        self._keeping = Keeping(KIND, store, on_trouble, every_s=WRITE_EVERY_S)
+        self._keeping = Keeping(KIND, store, on_trouble, group=group, every_s=WRITE_EVERY_S)
         self.found = False
         """Whether something was found and is stored."""
+
+    @property
+    def group(self) -> str | None:
+        """Its id in the store; None until the store has it."""
+        return self._keeping.group
 
     @property
     def trouble(self) -> ExplorerError | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -40,6 +41,8 @@ class Version:
     """The number of the version that it took turns with: the last one that ran."""
     comparison: Comparison | None = None
     """Its times divided by those of the version before; None where too few turns were taken."""
+    foreign: bool = False
+    """Whether a file brought it: its text is shown and never run."""
 
     @property
     def beside(self) -> str:
@@ -61,18 +64,24 @@ class Version:
 class Versions:
     """The versions of one workload in their order."""
 
-    def __init__(self, *, allow_long: bool = False) -> None:
+    def __init__(self, before: Sequence[Version] = (), *, allow_long: bool = False) -> None:
+        """``before`` are those that are known already."""
         self._allow_long = allow_long
-        self.all: list[Version] = []
+        self.all = list(before)
 
     @property
     def last_good(self) -> Version | None:
-        """The latest version that ran."""
-        return next((v for v in reversed(self.all) if v.run is not None), None)
+        """The latest version that ran here."""
+        return next((v for v in reversed(self.all) if v.run is not None and not v.foreign), None)
 
     def begin(self, workload: Workload, run: RunResult) -> None:
         """Take in the first version with a run of it that was measured before."""
-        self.all.append(Version(1, workload, run.time_utc, run))
+        self.all.append(Version(self._next, workload, run.time_utc, run))
+
+    @property
+    def _next(self) -> int:
+        """The number of the version to come."""
+        return self.all[-1].number + 1 if self.all else 1
 
     def take(
         self, session: Measures, workload: Workload, devices: DeviceList, request: RunRequest
@@ -81,7 +90,7 @@ class Versions:
 
         Raises Cancelled where the session does; then it is none.
         """
-        number, time_utc = len(self.all) + 1, datetime.now(UTC).isoformat(timespec="milliseconds")
+        number, time_utc = self._next, datetime.now(UTC).isoformat(timespec="milliseconds")
         before = self.last_good
         try:
             config = complete(request, workload, devices)
@@ -119,7 +128,7 @@ class Versions:
             return None
         contestants = (
             ContestantConfig(f"version {before.number}", old, before.workload),
-            ContestantConfig(f"version {len(self.all) + 1}", config, workload),
+            ContestantConfig(f"version {self._next}", config, workload),
         )
         short = (before.run.timing.median_s or 0.0) < LONG_S
         comparing = Comparing(

@@ -11,6 +11,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import ExplorerError, WrongResult
 from gpuexplorer.core.result import Environment, Verification
 from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.units import listed
 from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.workloads.check import CheckCase, Depth, check_plan
 from gpuexplorer.workloads.choose import complete
@@ -65,6 +66,12 @@ class Group:
         """The largest error as a share of its tolerance."""
         checks = [t.verification for t in self.tried if t.verification is not None]
         return max((c.max_rel_error / c.tolerance for c in checks), default=None)
+
+    @property
+    def outcome(self) -> str:
+        """What came of the cases that did not fail: ``verified``, or what could not be."""
+        checks = [t.verification for t in self.tried if t.error is None]
+        return listed(dict.fromkeys("not verified" if c is None else c.words for c in checks))
 
 
 def plan_groups(

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from gpuexplorer.calibration.calibrate import Calibration, rate_of
+from gpuexplorer.calibration.calibrate import Calibration, NextRun, rate_of
 from gpuexplorer.calibration.plan import CeilingCandidate, Stage, stages
 from gpuexplorer.core.ceilings import COMPUTE_KINDS
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
+from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.selftest.context import SelfTestContext
@@ -72,20 +73,20 @@ class _Measured:
         context = self._context
         calibration = Calibration(context.devices, context.device, quick=True)
         found = []
-        while (task := calibration.task) is not None:
-            context.on_step(task.words)
+
+        def measure(task: NextRun) -> RunResult:
+            candidate, seconds = task.candidate, task.stage.seconds
             try:
                 result = context.measure(
-                    task.candidate.config,
-                    seconds=task.stage.seconds,
-                    workload=task.candidate.workload,
+                    candidate.config, seconds=seconds, workload=candidate.workload
                 )
             except ExplorerError as error:
                 self._failed(task.words, error)
-                calibration.failed(error)
-                continue
-            calibration.took(result)
+                raise
             found.append((task.stage, task.candidate, rate_of(result).value))
+            return result
+
+        calibration.run(measure, lambda task: context.on_step(task.words))
         return found
 
     def _quick(self) -> list[tuple[Stage, CeilingCandidate, float]]:

@@ -26,11 +26,12 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Sheet
 from gpuexplorer.core.studies import STUDY_SCHEMA, Study, ids_of
-from gpuexplorer.studies import precision, scaling, speedup, switches
+from gpuexplorer.studies import ladder, precision, scaling, speedup, switches
 from gpuexplorer.studies.kind import StudyKind
 
 KINDS: dict[str, StudyKind[Any]] = {
-    kind.name: kind for kind in (precision.KIND, switches.KIND, speedup.KIND, scaling.KIND)
+    kind.name: kind
+    for kind in (precision.KIND, switches.KIND, speedup.KIND, scaling.KIND, ladder.KIND)
 }
 """By the name that a document has, in the order in which they are offered."""
 DOCUMENTS: Any = reduce(or_, (kind.document for kind in KINDS.values()))

@@ -109,8 +109,13 @@ class StudyKind(Generic[S]):
     """Whether it measures several sizes of one symbol (its arguments ``symbol`` and ``sizes``)."""
     varies: tuple[str, ...] = ()
     """Fields of a request that the study chooses itself."""
+    without: tuple[str, ...] = ()
+    """Knobs that its command has no option for."""
     subject: Callable[[S], str] | None = None
     """What a study was about in words; None: what its ``config`` says."""
+    source: Callable[[S, str], tuple[str, str]] | None = None
+    """Returns what changed in the source up to a run, by its id: a title and the text, empty where
+    nothing did. None: the study is not about sources."""
     settle: Callable[[Mapping[str, Any]], Mapping[str, Any]] = field(default=dict)
     """Returns what a form's choices come to; InputError where that is nothing to measure."""
 

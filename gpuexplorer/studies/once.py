@@ -8,7 +8,7 @@ from typing import Any, Literal, Unpack
 
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.knobs import RequestArguments, request_of
+from gpuexplorer.core.knobs import ConditionArguments, RequestArguments, request_of
 from gpuexplorer.core.studies import STUDY_GROUP, Study, document_and_runs
 from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.engine.session import EngineSession
@@ -17,10 +17,11 @@ from gpuexplorer.search.arguments import arguments
 from gpuexplorer.search.call import kept_in, not_kept, workload_of
 from gpuexplorer.search.engines import Several
 from gpuexplorer.studies import KINDS
+from gpuexplorer.studies.ladder import LadderStudy
 from gpuexplorer.studies.running import SECONDS, How, StudyStep
 from gpuexplorer.workloads.strict import suggestion
 
-Kind = Literal["precision", "switches", "speedup", "scaling"]
+Kind = Literal["precision", "switches", "speedup", "scaling", "ladder"]
 
 
 @arguments()
@@ -53,6 +54,7 @@ def study(
         bought = gpuexplorer.study("switches", "mlp_training", variant="torch")
         both = gpuexplorer.study("speedup", "matmul", sizes=[64, 256, 1024])
         grows = gpuexplorer.study("scaling", "matmul", variants=["naive", "tiled"])
+        rungs = gpuexplorer.study("ladder", "matmul", size=1024)
 
     ``precision``: every precision that the workload and the device have, or those of
     ``precisions``, with its error against float64. ``switches``: every switch by itself, or those
@@ -60,7 +62,9 @@ def study(
     (``try_threads``), beside a baseline that has the ``switches``; then all that pay together, or
     those of ``order``. ``speedup``: two ``devices`` (None: the CPU and the GPU) over ``sizes`` of
     ``symbol`` (None: of the first, doubling around its default), with and without transfers.
-    ``scaling``: how the time of some ``variants`` grows over such ``sizes``.
+    ``scaling``: how the time of some ``variants`` grows over such ``sizes``. ``ladder``: the
+    kernels of the workload, or some ``variants``, each with its own block or what was tuned for it,
+    beside the one before and the fastest library.
 
     Each configuration is sampled for ``seconds`` over ``rounds`` turns (None: 12, or fewer where
     each takes long), and for ``samples`` launches at most. What fails or is not offered has its
@@ -80,6 +84,7 @@ def study(
         "switches": {"switches": look_at, "threads": try_threads, "order": order},
         "speedup": {"names": devices, "symbol": symbol, "sizes": sizes},
         "scaling": {"variants": variants, "symbol": symbol, "sizes": sizes},
+        "ladder": {"variants": variants},
     }
     ceilings = CeilingStore().find
 
@@ -100,4 +105,38 @@ def study(
         finally:
             if lab.document().runs:
                 keeping.end(*document_and_runs(lab.document()))
+    return found
+
+
+@arguments()
+def ladder(
+    workload: str,
+    *,
+    variants: Sequence[str] | None = None,
+    seconds: float = SECONDS,
+    samples: int | None = None,
+    rounds: int | None = None,
+    history: bool | str | Path = False,
+    kernels: str | Path | Sequence[str | Path] = (),
+    python: str | None = None,
+    trust: bool = False,
+    allow_long: bool = False,
+    on_step: Callable[[StudyStep], None] | None = None,
+    **knobs: Unpack[ConditionArguments],
+) -> LadderStudy:
+    """Measure the kernels of a workload in turns, as rungs up to the libraries; return the study.
+
+        for rung in gpuexplorer.ladder("matmul", size=1024).rungs:
+            print(rung.variant, rung.rate, rung.step, rung.beside)
+
+    ``variants`` are the rungs and libraries (None: all that run on the device). Each has the block
+    and tunables that ``tune`` found for it on this hardware, else the manifest's. The rest is as
+    ``study`` has it, and so is what is raised.
+    """
+    found = study(
+        "ladder", workload, variants=variants, seconds=seconds, samples=samples, rounds=rounds,
+        history=history, kernels=kernels, python=python, trust=trust, allow_long=allow_long,
+        on_step=on_step, **knobs,
+    )  # fmt: skip
+    assert isinstance(found, LadderStudy)
     return found

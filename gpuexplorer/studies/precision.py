@@ -353,7 +353,7 @@ def chart(study: PrecisionStudy) -> ChartSpec:
     lines: list[Series] = []
     if front:
         lines.append(
-            series("Pareto front: nothing is both faster and nearer", "line", "ceiling",
+            series("Pareto front: none is faster and nearer", "line", "ceiling",
                    x=[x for x, _ in front], y=[y for _, y in front])
         )  # fmt: skip
     names: set[str] = set()
@@ -403,8 +403,8 @@ def _looks(point: PrecisionPoint, measured: Measured) -> tuple[str, Role, int]:
     if point.fallback is not None:
         return "another precision ran", "requested", 3
     if measured.wrong:
-        return "further from float64 than the workload allows", "transfer", 1
-    return "within the workload's tolerance", "measured", 0
+        return "beyond the tolerance", "transfer", 1
+    return "within the tolerance", "measured", 0
 
 
 def _label(point: PrecisionPoint) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, InputError
@@ -14,6 +16,7 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads.choose import (
     complete,
     default_block,
+    default_tunables,
     device_for_variant,
     missing_framework,
 )
@@ -31,10 +34,10 @@ Depth = Literal["quick", "usual", "full"]
 _CANDIDATES = (1, 2, 31, 64, 127, 128, 256, 257, 1024, 4093, 4096, 65536, 65537, 99991)
 _LARGER = (257, 511, 769, 1023, 1537, 65537, 299_993, 999_983)
 _ODD_BLOCKS: tuple[Block, ...] = (
-    (1, 1, 1), (7, 1, 1), (33, 1, 1), (96, 1, 1), (1024, 1, 1),
+    (1, 1, 1), (7, 1, 1), (32, 1, 1), (33, 1, 1), (96, 1, 1), (1024, 1, 1),
     (1, 32, 1), (5, 3, 1), (24, 6, 1), (32, 32, 1), (3, 5, 2), (1, 1, 64), (8, 4, 4),
 )  # fmt: skip
-"""Blocks that are not the usual powers of two, narrow, flat, or as large as allowed."""
+"""Blocks of one warp, not the usual powers of two, narrow, flat, or as large as allowed."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,14 @@ class _Enumeration:
             request = self._request(odd, tunables=tunables)
             if self._plan(request) is not None:
                 found.append(CheckCase(request, "every value of a tunable"))
+        for tuned in self.spec.tuned:
+            if self.precision in (tuned.precisions or [self.precision]):
+                request = self._request(odd, tunables=tuned.tunables)
+                if tuned.block:
+                    request = msgspec.structs.replace(request, block=tuple(tuned.block))
+                there = any(case.request == request for case in found)  # two families, one block
+                if self._plan(request) is not None and not there:
+                    found.append(CheckCase(request, "what was tuned for other devices"))
         if depth == "full":
             larger = self._sizes_of(_LARGER, LARGER_FLOP, LARGER_ELEMENTS)
             if larger and larger[-1] not in sizes:
@@ -173,7 +184,8 @@ class _Enumeration:
             return [{symbol: spec.min for symbol, spec in self.workload.manifest.sizes.items()}]
         odd = [size for size in legal if all(n % 2 for n in size.values())]
         even = [size for size in legal if size not in odd]
-        chosen = [*legal[:1], *even[-1:], *odd[-3:]]
+        whole = [size for size in even if any(n % 256 == 0 for n in size.values())]
+        chosen = [*legal[:1], *(whole or even)[-1:], *odd[-3:]]
         if self.spec.model is not None:  # nothing that a size could divide, or not
             chosen = [legal[0], legal[len(legal) // 2], legal[-1]]
         return [size for i, size in enumerate(chosen) if size not in chosen[:i]]
@@ -183,16 +195,28 @@ class _Enumeration:
     ) -> list[dict[str, int]]:
         """Return the legal sizes made of ``values`` with no more work, smallest first."""
         specs = self.workload.manifest.sizes
-        found = []
-        for index in range(len(values)):
-            size = {}
-            for shift, (symbol, spec) in enumerate(specs.items()):
-                wanted = values[max(0, index - shift)]  # sizes that differ from each other
-                size[symbol] = min(max(wanted, spec.min), spec.max)
+        found: list[dict[str, int]] = []
+        different = [
+            [values[max(0, index - shift)] for shift in range(len(specs))]
+            for index in range(len(values))
+        ]
+        # Sizes of such a row are hardly ever all odd: once more the last two alone, and the same.
+        # Of four or more, each alone as well, for several together are soon too much work.
+        square = [[1] * (len(specs) - 2) + [value] * 2 for value in values]
+        alone = [
+            [value if at == axis else spec.min | 1 for axis, spec in enumerate(specs.values())]
+            for at in range(len(specs)) for value in values
+        ]  # fmt: skip
+        wide = different if len(specs) < 2 else different + square
+        for wanted in wide + alone if len(specs) > 3 else wide:
+            size = {
+                symbol: min(max(value, spec.min), spec.max)
+                for value, (symbol, spec) in zip(wanted, specs.items(), strict=True)
+            }
             plan = self._plan(self._request(size))
             if plan is None or plan.flops > flop:
                 continue
-            if sum(array.elements for array in plan.arrays) <= elements:
+            if size not in found and sum(array.elements for array in plan.arrays) <= elements:
                 found.append(size)
         return sorted(found, key=lambda size: math.prod(size.values()))
 
@@ -202,17 +226,21 @@ class _Enumeration:
         one, *others = _ODD_BLOCKS
         for block in (one, _largest_block(self.device.limits, dimensions), *others):
             fits = block[dimensions:] == (1,) * (3 - dimensions)
-            if not dimensions or not fits or block in (default_block(self.spec), *found):
+            if not dimensions or not fits or block in (self._usual_block, *found):
                 continue
             if self._plan(self._request(size, block=block)) is not None:
                 found.append(block)
         return found
 
+    @property
+    def _usual_block(self) -> Block | None:
+        return default_block(self.spec, self.precision, self.device)
+
     def _tunables(self) -> Iterator[dict[str, int]]:
+        usual = default_tunables(self.spec, self.precision, self.device)
         for name, tunable in self.spec.tunables.items():
-            default = tunable.values[0] if tunable.default is None and tunable.values else None
             for value in tunable.values:
-                if value not in (default, tunable.default):
+                if value != usual.get(name):
                     yield {name: value}
 
 

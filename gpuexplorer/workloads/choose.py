@@ -8,7 +8,7 @@ from gpuexplorer.core.config import OWN_FILL, Block, Cache, RunConfig, RunReques
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of, is_own
-from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, VariantSpec
+from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, TunedSpec, VariantSpec
 from gpuexplorer.workloads.planning import check_caches, check_requirements
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.switches import check as check_switches
@@ -112,13 +112,45 @@ def missing_framework(devices: DeviceList, variant: VariantSpec) -> Unavailable 
     return next((one for one in devices.unavailable if one.backend == framework), None)
 
 
-def default_block(variant: VariantSpec) -> Block | None:
-    """Return the block the manifest starts with, or None for a library call."""
+def tuned_for(variant: VariantSpec, precision: str, device: DeviceInfo | None) -> TunedSpec | None:
+    """Return what the manifest says was measured to be good on a device like this one."""
+    if device is None:
+        return None
+    for tuned in variant.tuned:
+        if all(map(device.has, tuned.on)) and precision in (tuned.precisions or [precision]):
+            return tuned
+    return None
+
+
+def default_block(
+    variant: VariantSpec, precision: str = "", device: DeviceInfo | None = None
+) -> Block | None:
+    """Return the block that is there before one is chosen, or None for a library call.
+
+    On a device and in a precision that the manifest has a tuned one for, that one.
+    """
+    tuned = tuned_for(variant, precision, device)
+    if tuned is not None and tuned.block:
+        x, y, z = (*tuned.block, 1, 1)[:3]
+        return x, y, z
     for step in variant.launch:
         if step.follows_sliders:
             x, y, z = (*(int(b) for b in step.block), 1, 1)[:3]
             return x, y, z
     return (1, 1, 1) if variant.launch else None
+
+
+def default_tunables(
+    variant: VariantSpec, precision: str = "", device: DeviceInfo | None = None
+) -> dict[str, int]:
+    """Return the tunables that are the user's to choose, not tied to the block, as they begin."""
+    first = {
+        name: tunable.values[0] if tunable.default is None else tunable.default
+        for name, tunable in variant.tunables.items()
+        if tunable.formula is None
+    }
+    tuned = tuned_for(variant, precision, device)
+    return first if tuned is None else first | tuned.tunables
 
 
 def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> RunConfig:
@@ -147,6 +179,7 @@ def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> Ru
     check_caches(request)
     check_requirements(workload, variant_name, precision, device)
     check_switches(variant, variant_name, device, request.switches)
+    tuned = tuned_for(variant, precision, device)
     if not 0 <= request.seed < 2**63:
         raise InputError(f"seed {request.seed} is out of range", remedy="use 0 to 2^63 - 1")
     return RunConfig(
@@ -155,8 +188,8 @@ def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> Ru
         size=_sizes(request.size, workload),
         precision=precision,
         device=device.id,
-        block=_block(request.block, variant),
-        tunables=request.tunables,
+        block=_block(request.block, variant, precision, device),
+        tunables=request.tunables if tuned is None else tuned.tunables | request.tunables,
         cache=request.cache,
         fill=fill,
         seed=request.seed,
@@ -207,7 +240,9 @@ def _sizes(wanted: dict[str, int], workload: Workload) -> dict[str, int]:
     return sizes
 
 
-def _block(wanted: tuple[int, ...] | None, variant: VariantSpec) -> Block | None:
+def _block(
+    wanted: tuple[int, ...] | None, variant: VariantSpec, precision: str, device: DeviceInfo
+) -> Block | None:
     if variant.call is not None:
         if wanted is not None:
             raise InputError(
@@ -218,7 +253,7 @@ def _block(wanted: tuple[int, ...] | None, variant: VariantSpec) -> Block | None
             )
         return None
     if wanted is None:
-        return default_block(variant)
+        return default_block(variant, precision, device)
     if not 1 <= len(wanted) <= 3:
         raise InputError("a block has one to three dimensions", remedy="give --block XxY")
     x, y, z = (*wanted, 1, 1)[:3]

@@ -28,6 +28,14 @@ HOST_HEADERS = frozenset(
     "stddef.h stdint.h stdio.h stdlib.h string.h".split()
 )
 """Headers that programs include around their kernels, which need nothing of them."""
+LIBRARY_HEADERS = frozenset(
+    "algorithm array chrono cctype cerrno complex ctime ctype.h deque errno.h exception fstream "
+    "functional getopt.h initializer_list iomanip ios iterator limits list locale map memory mutex "
+    "numeric omp.h ostream queue random regex set sstream stack stdexcept string string_view "
+    "sys/time.h thread time.h tuple typeinfo unistd.h unordered_map unordered_set utility valarray "
+    "vector cublas_v2.h cuda_profiler_api.h cufft.h curand.h cusparse.h".split()
+)
+"""Headers of libraries that host code uses, and that NVRTC does not have."""
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _INCLUDED = re.compile(r'[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)')
 _OPENS_SKIPPED = re.compile(r"""/[/*]|R"|["']""")

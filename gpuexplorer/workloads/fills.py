@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.workloads import formulas
 from gpuexplorer.workloads.manifest import ElementType, InputFill
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
 
@@ -73,7 +75,8 @@ def make_inputs(plan: Plan, seed: int | None = None) -> dict[str, HostArray]:
     ``normal`` is N(0, 1), ``uniform`` [0, 1), ``integers`` whole numbers from -4 to 4, ``zeros``
     what it says, ``large`` ±256 with random sign; all times the array's own ``scale``. Whole-number
     arrays get ``integers`` for the first two, those without a sign from 0 to 8, and numbers from 0
-    to below ``below`` where they have one. Each array's stream depends on the run's seed and the
+    to below ``below`` where they have one. An array with ``values`` holds what these say, whatever
+    the fill and the seed. Each array's stream depends on the run's seed and the
     array's name alone, so that every framework computes on the same.
 
     No scaling is needed for halves, whose largest value is 65504: sums of N products reach about
@@ -82,7 +85,10 @@ def make_inputs(plan: Plan, seed: int | None = None) -> dict[str, HostArray]:
     output an infinity.
     """
     seed = plan.config.seed if seed is None else seed
-    return {a.name: _fill(a, plan.config.precision, seed) for a in plan.inputs}
+    return {
+        a.name: _fill(a, plan.config.precision, seed) if a.values is None else _evaluated(a, plan)
+        for a in plan.inputs
+    }
 
 
 def _fill(array: ArrayPlan, precision: str, seed: int) -> HostArray:
@@ -104,6 +110,32 @@ def _fill(array: ArrayPlan, precision: str, seed: int) -> HostArray:
         drawn = _draw(generator, fill, len(part), dtype)
         part[:] = drawn if array.scale == 1.0 else drawn * array.scale
     return values.reshape(array.shape)
+
+
+def _evaluated(array: ArrayPlan, plan: Plan) -> HostArray:
+    """Return the elements that an expression gives.
+
+    Raises InputError where it fails, or gives another shape or what the type cannot hold.
+    """
+    dtype, expression = dtype_of(array, plan.config.precision), array.values or ""
+    chosen = PRECISIONS[plan.config.precision]
+    items = {"itemsize": chosen.itemsize_B, "accum_itemsize": chosen.accum_itemsize_B}
+    wide = formulas.array(expression, {**plan.config.size, **items})
+    if wide.shape != array.shape:
+        raise InputError(
+            f"'arrays.{array.name}.values' gives the shape {wide.shape}, and 'shape' says "
+            f"{array.shape}",
+            remedy="correct one of the two",
+        )
+    with np.errstate(all="ignore"):
+        values = wide.astype(dtype)
+        kept = values == wide if dtype.kind in "iu" else np.isfinite(values)
+    if not kept.all():
+        raise InputError(
+            f"'arrays.{array.name}.values' gives {wide[~kept][0]:.7g}, which no {array.type} holds",
+            remedy="correct the expression or the type",
+        )
+    return values
 
 
 def _draw(

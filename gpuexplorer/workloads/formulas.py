@@ -39,7 +39,7 @@ Number = int | float
 
 _ALLOWED = (
     ast.Expression, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call,
-    ast.Name, ast.Constant, ast.Load,
+    ast.Name, ast.Constant,
     ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult,
     ast.USub, ast.UAdd, ast.Not, ast.And, ast.Or,
     ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
@@ -86,7 +86,7 @@ def _parse(formula: str) -> ast.expr:
         tree = ast.parse(_RESERVED.sub(r"\g<0>" + _MARK, formula.strip()), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _refuse(formula, "is not an expression") from None
-    nodes = list(ast.walk(tree))
+    nodes = [node for node in ast.walk(tree) if not isinstance(node, ast.Load)]
     for node in nodes:
         if isinstance(node, ast.Name):
             node.id = node.id.removesuffix(_MARK)
@@ -254,7 +254,7 @@ def _number_of(formula: str, names: Mapping[str, Number]) -> Any:
     return _evaluate(formula, names, NUMBER_FUNCTIONS)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _of_whole_numbers(formula: str, values: tuple[int, ...]) -> Any:
     names = dict(zip(names_in(formula), values, strict=True))
     return _evaluate(formula, names, NUMBER_FUNCTIONS)

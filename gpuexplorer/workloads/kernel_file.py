@@ -19,6 +19,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads import formulas
 from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter
 from gpuexplorer.workloads.fills import WHOLE
+from gpuexplorer.workloads.host_text import HostText, Launch
 from gpuexplorer.workloads.instances import (
     TemplateParameter,
     needs_arguments,
@@ -27,14 +28,7 @@ from gpuexplorer.workloads.instances import (
     template_parameters,
     with_instance,
 )
-from gpuexplorer.workloads.kernel_text import (
-    AXES,
-    HostText,
-    KernelText,
-    Launch,
-    Use,
-    read_kernel,
-)
+from gpuexplorer.workloads.kernel_text import AXES, KernelText, Use, read_kernel
 from gpuexplorer.workloads.python_function import python_function
 from gpuexplorer.workloads.strict import suggestion
 
@@ -55,6 +49,13 @@ WHOLE_OF = {
     ),
 }
 """Types of whole numbers by what manifests call them; of 32 bits there is one alone."""
+_VECTOR = re.compile(r"(float|double|int|uint|char|uchar|longlong|ulonglong)([234])")
+"""Types of several numbers each: an array of them has one more side."""
+_LONG_NAMES = {"longlong": "long long", "ulonglong": "unsigned long long"}
+_BLOCK_SIZE = re.compile(
+    r"(?i)(?:n?_?threads?(?:_?per_?block)?|block_?(?:size|dim)(?:_?x)?|b?dim)_?"
+)
+"""What a template calls the threads of its block."""
 LARGEST = 2**31 - 1
 USUAL_SIZES = {1: 1 << 20, 2: 512, 3: 64}
 """Of a kernel whose host code says no size, by the axes of its largest array."""
@@ -77,8 +78,9 @@ class Answers:
 
     reference: Mapping[str, str] = field(default_factory=dict)
     """For each output an expression over the inputs, or the name of a function of the host or of
-    another kernel in the file, or of a Python file beside it as ``check.py:product``; under an
-    empty name for the only output, or for all where one function returns them."""
+    another kernel in the file, or of a Python file beside it as ``check.py:product``; ``none``
+    where nobody can say. Under an empty name for the only output, or for all where one function
+    returns them."""
     unchecked: bool = False
     """Whether nobody can say what a right result is."""
     kernel: str | None = None
@@ -93,6 +95,13 @@ class Answers:
     def __bool__(self) -> bool:
         """Whether it says what a right result is, without which the others are no manifest."""
         return bool(self.reference) or self.unchecked
+
+    @property
+    def said(self) -> dict[str, str]:
+        """What is right, of the outputs of which somebody says so."""
+        stripped = {name: text.strip() for name, text in self.reference.items()}
+        known = {name: text for name, text in stripped.items() if text != NOTHING}
+        return {} if self.unchecked else known
 
 
 def is_kernel_file(word: str | Path) -> bool:
@@ -138,7 +147,7 @@ class KernelFile:
         names = {self.name, *itertools.islice(alike, MOST_VARIANTS - 1)}
         self._kernels = {n: k for n, k in read.items() if n in names}
         self._arrays = [p for p in self._chosen.parameters if p.is_pointer]
-        types = [p.type for p in self._arrays if p.type in PRECISION_OF]
+        types = [one for p in self._arrays if (one := _element(p)[0]) in PRECISION_OF]
         self._real = max(types, key=types.count, default="float")
         self._precision = PRECISION_OF[self._real]
         self.shapes = {p.name: self._shape(p.name) for p in self._arrays}
@@ -234,7 +243,9 @@ class KernelFile:
     def _pick(self, named: str | None, entries: list[str]) -> str:
         """Return the entry that is meant: by its own name, its kernel's, or its variant's."""
         if named is None:
-            launched = [n for n in entries if split_entry(n)[0] in self._host.launches]
+            order = list(self._host.launches)
+            launched = [n for n in entries if split_entry(n)[0] in order]
+            launched.sort(key=lambda n: order.index(split_entry(n)[0]))
             return (launched or entries)[0]
         wanted, arguments = split_entry(named)
         for entry in entries:
@@ -247,15 +258,20 @@ class KernelFile:
 
     def _type(self, parameter: Parameter) -> str | None:
         """Return a parameter's type as manifests name it; None for one they do not have."""
-        if parameter.type == self._real:
+        kind, width = _element(parameter)
+        if width > 1 and not parameter.is_pointer:
+            return None
+        if kind == self._real:
             return "real"
-        if parameter.type == "float":
-            return parameter.type
-        return WHOLE_OF.get(parameter.type.removeprefix("std "))
+        if kind == "float":
+            return kind
+        return WHOLE_OF.get(kind.removeprefix("std "))
 
     def _said_by_host(self, name: str) -> float | None:
         """Return the value that the host code hands over for a parameter."""
-        names = [p.name for p in self._chosen.parameters]
+        if name in self._chosen.symbols:
+            return self._host.copied(name)
+        names = [p.name for p in self._chosen.handed]
         launch = next(iter(self._host.launches.get(self._chosen.function.name, ())), None)
         if launch is None or len(launch.arguments) != len(names):
             return None
@@ -277,9 +293,29 @@ class KernelFile:
         return int(value) if whole else float(value)
 
     def _shape(self, name: str) -> tuple[str, ...] | None:
+        parameter = next(p for p in self._arrays if p.name == name)
+        width = _element(parameter)[1]
         told = (kernel.shapes[name] for kernel in self._alike)
         said = self._answers.shapes.get(name) or next(filter(None, told), None)
-        return said or (self._chosen.sizes if len(self._chosen.sizes) == 1 else None)
+        found = said or self._allocated(parameter)
+        if found is None and len(self._chosen.sizes) == 1:
+            found = self._chosen.sizes
+        if width == 1 or not found or (said and found[-1] == str(width)):
+            return found
+        return (*found, str(width))
+
+    def _allocated(self, parameter: Parameter) -> tuple[str, ...] | None:
+        """Return the sides of what the host allocates for an array; None where nothing tells."""
+        names = [p.name for p in self._chosen.handed]
+        for launch in self._host.launches.get(self._chosen.function.name, ()):
+            if len(launch.arguments) == len(names) and parameter.name in names:
+                given = dict(zip(names, launch.arguments, strict=True))
+                itemsize_B = _itemsize_B(parameter)
+                sides = self._host.allocated(given[parameter.name], itemsize_B)
+                sizes = {given[size].strip(): size for size in self._chosen.sizes}
+                if sides:
+                    return tuple(sizes.get(s) or f"{self._host.number(s):.0f}" for s in sides)
+        return None
 
     def _use(self, name: str) -> Use | None:
         found = next((use for k in self._alike if (use := k.uses[name]) is not None), None)
@@ -336,6 +372,11 @@ class KernelFile:
                 f"{where}: how large '{name}' is cannot be told",
                 remedy=f"say --array {name}=ROWS,COLUMNS in sizes or numbers",
             )
+        if name in self._chosen.symbols and self.uses[name] != "in":
+            raise InputError(
+                f"{where}: the kernel writes to '{name}', which lies outside of functions",
+                remedy="let it take a pointer to what it writes",
+            )
         if self.uses[name] is None:
             raise InputError(
                 f"{where}: whether '{name}' is read or written cannot be told",
@@ -354,10 +395,10 @@ class KernelFile:
     @cached_property
     def trusted(self) -> str | None:
         """The kernel or function of the host that is the reference; None for expressions."""
-        said = set(self._answers.reference.values())
-        if len(said) != 1 or self._answers.unchecked:
+        said = set(self._answers.said.values())
+        if len(said) != 1:
             return None
-        text = said.pop().strip()
+        text = said.pop()
         if python_function(text) is not None:
             return None
         others = [n for n in self._kernels if n != self.name]
@@ -377,7 +418,7 @@ class KernelFile:
 
         Raises InputError for one that lies elsewhere, or does not say it for every output.
         """
-        said = {text.strip() for text in self._answers.reference.values()}
+        said = set(self._answers.said.values())
         named = [text for text in said if python_function(text) is not None]
         if not named:
             return None
@@ -396,17 +437,17 @@ class KernelFile:
 
     def _references(self) -> dict[str, str]:
         """Return an expression for each output; none where another kernel is right, or nothing."""
-        answers = self._answers
-        if answers.unchecked or self.trusted is not None or self.python is not None:
+        if self.trusted is not None or self.python is not None:
             return {}
-        found = {name: text for name, text in answers.reference.items() if name}
-        if "" in answers.reference:
+        said = self._answers.said
+        found = {name: text for name, text in said.items() if name}
+        if "" in said:
             if len(self.outputs) != 1:
                 raise InputError(
                     f"{self._path}: the kernel writes {', '.join(self.outputs)}",
                     remedy="say which with --reference NAME=EXPRESSION, once for each",
                 )
-            found[self.outputs[0]] = answers.reference[""]
+            found[self.outputs[0]] = said[""]
         return found
 
     # ---- as a manifest
@@ -433,7 +474,12 @@ class KernelFile:
             shape = ", ".join(s if s.isdigit() else _text(s) for s in self._sides(parameter.name))
             fields = [f"shape = [{shape}]", f"role = {_text(self.uses[parameter.name] or 'in')}"]
             fields += [] if kind == "real" else [f"type = {_text(kind or '')}"]
-            fields += ['fill = "integers"'] if kind in WHOLE else []
+            values, below = self._told(parameter.name)
+            if values is not None:
+                fields.append(f"values = {_text(values)}")
+            elif kind in WHOLE:
+                fields.append('fill = "integers"')
+                fields += [f"below = {_text(below)}"] if below is not None else []
             lines.append(f"{parameter.name} = {{ {', '.join(fields)} }}")
         lines += ["", "[scalars]"] if self._numbers else []
         for parameter in self._numbers:
@@ -448,7 +494,7 @@ class KernelFile:
             matrices = all(len(self._sides(n)) == 2 and n not in whole for n in references)
             if all(products) and matrices:
                 lines.append('check = "freivalds"')
-        elif self.python is not None and not self._answers.unchecked:
+        elif self.python is not None:
             lines.append(f"python = {_text(self.python)}")
         elif self.trusted is not None:
             lines.append(f"variant = {_text(plain_name(self.trusted))}")
@@ -481,13 +527,20 @@ class KernelFile:
         size = "itemsize" if kind == "real" else str(WHOLE[kind].itemsize) if kind in WHOLE else "4"
         return _product([*self._sides(parameter.name), size])
 
+    def _told(self, name: str) -> tuple[str | None, str | None]:
+        """Return what an input must hold, and what its whole numbers stay below."""
+        said = self._answers.shapes.get(name)
+        if self.uses[name] != "in" or (said and said != self._chosen.shapes.get(name)):
+            return None, None  # another shape has another meaning
+        return self._chosen.values.get(name), self._chosen.below.get(name)
+
     def _sides(self, name: str) -> tuple[str, ...]:
         return self.shapes[name] or ()
 
     def _variant(self, entry: str, kernel: KernelText) -> list[str]:
         name = plain_name(entry)
         block = self._block(kernel)
-        grid = ", ".join(_text(g) for g in self._grid(kernel, len(block)))
+        grid = ", ".join(_text(g) for g in self._grid(kernel, block))
         where = self._source.where(kernel.function.start).rpartition(":")[2]
         lines = [
             "",
@@ -496,12 +549,13 @@ class KernelFile:
             f"teaches = {_text(f'Your own kernel, line {where} of {self._path.name}.')}",
         ]
         lines += self._reset(kernel.accumulated)
-        for axis, side in sorted(kernel.fixed_block.items()):
+        for axis, side in sorted(self._fixed(kernel).items()):
             rule = _text(f"block_{axis} == {side}")
             because = _text(f"the source takes {side} threads along {axis} for granted")
             lines += ["", f"[[variants.{name}.constraints]]", f"rule = {rule}",
                       f"because = {because}"]  # fmt: skip
-        arguments = ", ".join(_text(p.name) for p in kernel.parameters)
+        arguments = ", ".join(_text(p.name) for p in kernel.handed)
+        symbols = ", ".join(_text(p.name) for p in kernel.parameters if p.name in kernel.symbols)
         return [
             *lines,
             "",
@@ -512,6 +566,7 @@ class KernelFile:
             f"grid = [{grid}]",
             *self._shared(kernel, block),
             f"args = [{arguments}]",
+            *([f"symbols = [{symbols}]"] if symbols else []),
         ]
 
     def _shared(self, kernel: KernelText, block: tuple[int, ...]) -> list[str]:
@@ -524,6 +579,9 @@ class KernelFile:
             return []
         launches = self._host.launches.get(kernel.function.name, ())
         found = next((n for one in launches if (n := self._host.bytes(one.shared))), None)
+        by_block = next((t for one in launches if (t := self._host.bytes_by_block(one))), None)
+        if found is None and by_block is not None:
+            return [f"shared_bytes = {_text(by_block)}"]
         if found is None:
             raise InputError(
                 f"{self._source.where(kernel.function.open_paren)}: how many bytes of extern "
@@ -566,22 +624,71 @@ class KernelFile:
         return [f"reset = [{', '.join(map(_text, names))}]"] if names else []
 
     def _block(self, kernel: KernelText) -> tuple[int, ...]:
-        launches = self._host.launches.get(kernel.function.name, ())
-        said = self._answers.block or next((b for n in launches if (b := n.block)), None)
+        said = self._answers.block or self._launched(kernel).block
         found = list(said or USUAL_BLOCKS[kernel.axes])
         while len(found) > kernel.axes and found[-1] == 1:
             del found[-1]
         found += [1] * (kernel.axes - len(found))
-        for axis, side in kernel.fixed_block.items():
+        for axis, side in self._fixed(kernel).items():
             if AXES.index(axis) < len(found):
                 found[AXES.index(axis)] = side
         return tuple(found)
 
-    def _grid(self, kernel: KernelText, axes: int) -> list[str]:
-        """Return the grid that reaches over what the guards say, or over the largest output."""
+    def _launched(self, kernel: KernelText) -> Launch:
+        """Return the launch of a kernel that says most: a template's, with its own arguments."""
+        launches = list(self._host.launches.get(kernel.function.name, ()))
+        function, arguments = self._template(kernel)
+        if function.is_template:
+            parameters = template_parameters(self._source, function)
+            launches = [
+                one for one in launches if self._arguments(function, parameters, one) == arguments
+            ]
+        launches.append(Launch(None, ()))
+        return next((one for one in launches if one.block), launches[0])
+
+    def _template(self, kernel: KernelText) -> tuple[Function, tuple[str, ...]]:
+        """Return a kernel's function as the file has it, and its arguments as an instance."""
+        entry = next(n for n, k in self._kernels.items() if k is kernel)
+        return self._source.kernels[kernel.function.name], split_entry(entry)[1]
+
+    def _fixed(self, kernel: KernelText) -> dict[str, int]:
+        """Return the sides of the block that are taken for granted; a launch knows them better."""
+        block = self._launched(kernel).block or ()
+        found = {
+            axis: block[AXES.index(axis)] if AXES.index(axis) < len(block) else side
+            for axis, side in kernel.fixed_block.items()
+        }
+        return found or ({} if block else self._template_block(kernel))
+
+    def _template_block(self, kernel: KernelText) -> dict[str, int]:
+        """Return the block of a template that has it as a parameter, such as ``blockSize``."""
+        function, arguments = self._template(kernel)
+        parameters = template_parameters(self._source, function) if function.is_template else []
+        for parameter, argument in zip(parameters, arguments, strict=False):
+            if _BLOCK_SIZE.fullmatch(parameter.name) and argument.isdigit():
+                return {"x": int(argument)}
+        return {}
+
+    def _grid(self, kernel: KernelText, block: Sequence[int]) -> list[str]:
+        """Return the grid that reaches over what the guards say, or over the largest output.
+
+        Where neither guards nor sizes say it, it has as many threads as in the host code, or as
+        many blocks where the kernel does not ask for a thread's number.
+        """
+        axes = len(block)
         shapes = [self._sides(name) for name in self.outputs]
         largest = max(shapes, key=len)
         sides = largest[::-1] if axes > 1 else [_product(largest)]
+        launch = self._launched(kernel)
+        if launch.grid and not kernel.reach and not self._chosen.sizes:
+            body = self._source.code[slice(*kernel.function.body)]
+            by_axis = itertools.zip_longest(AXES[:axes], launch.grid[:axes], fillvalue=1)
+            counted = []
+            for (axis, blocks), threads in zip(by_axis, block, strict=True):
+                total = blocks * threads
+                asked = re.search(rf"\bthreadIdx\s*\.\s*{axis}", body)
+                counted.append(f"ceil_div({total}, block_{axis})" if asked else str(blocks))
+            return counted
         found = []
         for at, axis in enumerate(AXES[:axes]):
             reach = kernel.reach.get(axis) or (sides[at] if at < len(sides) else "1")
@@ -595,6 +702,21 @@ def split_reference(text: str) -> tuple[str, str]:
     if sign and re.fullmatch(r"\s*[A-Za-z_]\w*\s*", name) and not expression.startswith("="):
         return name.strip(), expression.strip()
     return "", text.strip()
+
+
+def _element(parameter: Parameter) -> tuple[str, int]:
+    """Return the type of the numbers in an array, and how many each element has."""
+    vector = _VECTOR.fullmatch(parameter.type)
+    if vector is None:
+        return parameter.type, 1
+    return _LONG_NAMES.get(vector[1], vector[1]), int(vector[2])
+
+
+def _itemsize_B(parameter: Parameter) -> int:
+    kind, width = _element(parameter)
+    known = {"float": 4, "double": 8, "half": 2, "__half": 2}
+    whole = WHOLE.get(WHOLE_OF.get(kind.removeprefix("std "), ""))
+    return width * (known.get(kind) or (whole.itemsize if whole is not None else 4))
 
 
 def _is_a_letter(text: str) -> bool:

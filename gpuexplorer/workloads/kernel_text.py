@@ -17,7 +17,8 @@ from functools import cached_property
 from typing import Literal
 
 from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter
-from gpuexplorer.workloads.instances import split_list
+from gpuexplorer.workloads.host_text import HostText, definitions, number_of, read_expression
+from gpuexplorer.workloads.symbols import symbols_used
 
 AXES = "xyz"
 Use = Literal["in", "out", "inout"]
@@ -25,18 +26,6 @@ WHOLE = frozenset(
     "int unsigned long short size_t int32_t uint32_t int64_t uint64_t std uint".split()
 )
 """Words of the types of whole numbers."""
-_WHOLE_TYPE = (
-    r"(?:unsigned\s+long\s+long|unsigned\s+int|unsigned|long\s+long|long|int|size_t|auto|uint|"
-    r"u?int(?:32|64)_t)"
-)
-_DEFINED = re.compile(
-    rf"\b(?:const\s+|constexpr\s+|static\s+)*{_WHOLE_TYPE}\s+(?=[A-Za-z_]\w*\s*=)"
-)
-_NAMED_VALUE = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
-_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+([^\n]+)", re.MULTILINE)
-_LAUNCH = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<(?!<)((?:[^<>;]|<[^<>;]*>)*)>)?\s*<<<")
-_POINTS_TO = r"\b(float|double|__half|half|unsigned(?:\s+int)?|int)\s*\*[^;()]*\b"
-_DIM3 = re.compile(r"\bdim3\s+([A-Za-z_]\w*)\s*[({]([^;]*?)[)}]\s*[;,]")
 _WRITES = re.compile(r"\s*(?:(=)(?!=)|[-+*/%|&^]=|<<=|>>=|\+\+|--)")
 _ATOMIC = r"\batomic\w+\s*\(\s*(?:&\s*)?\(?\s*{name}\b"
 _ATOMIC_ON = r"\batomic\w+\s*\(\s*({name})\s*,"
@@ -45,93 +34,30 @@ _POINTED_AT = r"(?:[=(,;{{}}+\-/%|<>!?:]|\breturn)\s*(\*\s*{name}\b)(?!\s*\[)"
 """A pointer that is read or written without a subscript."""
 _OFFSET_FROM = r"\*\s*\(\s*{name}\s*\+\s*([^()]+(?:\([^()]*\)[^()]*)*)\)"
 """A pointer that is read or written with a sum in place of a subscript."""
+_FURTHER_SIDES = re.compile(r"(?:\s*\[[^\[\]]*\])+")
 _SHARED = re.compile(r"\b__shared__\s+[\w\s]+?\b([A-Za-z_]\w*)((?:\s*\[[^\]]+\])+)\s*;")
-_CAST = re.compile(rf"\(\s*(?:const\s+)?{_WHOLE_TYPE}\s*\)|\bstatic_cast\s*<[^<>]*>")
 _BELOW = re.compile(
     r"\b([A-Za-z_]\w*)\s*(?:<(?![<=])|>=)\s*([\w\s*+()-]+?)\s*(?:\)|&&|;|\|\||,|\?)"
 )
 _ABOVE = re.compile(r"(?:[(;]|&&|\|\|)\s*([\w\s*]+?)\s*(?:>(?![>=])|<=)\s*([A-Za-z_]\w*)\b")
-_MARGIN = re.compile(r"^(\w+) ?- ?\d+$")
+_MARGIN = re.compile(r"^(\w+) ?- ?(\d+)$")
 """What an index next to the border stays below; the array itself is so much larger."""
+_NEIGHBOUR = re.compile(r"\b([A-Za-z_]\w*)\s*\+\s*(\d+)\s*(?:<(?![<=])|>=|[!=]=)")
+_LAST = re.compile(r"\b([A-Za-z_]\w*)\s*[!=]=\s*\(?\s*\w+\s*-\s*(\d+)")
+"""Whether a neighbour is there is looked at, or whether an index is the last one."""
+_MEMBER = re.compile(r"(?:\s*\.\s*[A-Za-z_]\w*)+")
+_LOOP = re.compile(
+    r"\bfor\s*\(\s*(?:[A-Za-z_][\w\s]*\s)?([A-Za-z_]\w*)\s*=\s*([^;]+?)\s*;\s*\1\s*<\s*([^;]+?)\s*;"
+)
+_ELEMENT = re.compile(r"([A-Za-z_]\w*)\s*\[([^\[\]]+)\]")
+ROW = 8
+"""Elements that each row of a sparse matrix gets."""
 _DEEPEST = 12
 MOST_TERMS = 64
+LARGEST = 2**53
 
 Term = tuple[str, ...]
 """Names that are multiplied, sorted."""
-
-
-@dataclass(frozen=True)
-class Launch:
-    """How the host code launches a kernel: the block where it is known, and the arguments' text."""
-
-    block: tuple[int, ...] | None
-    arguments: tuple[str, ...]
-    template: tuple[str, ...] = ()
-    """The template's arguments as far as they are written there."""
-    shared: str = "0"
-    """The bytes of shared memory that it asks for, as they are written there."""
-
-
-class HostText:
-    """The constants of a file, and the launches in its host code."""
-
-    def __init__(self, source: CudaSource) -> None:
-        self._source = source
-        self.macros = {m[1]: m[2].strip() for m in _MACRO.finditer(source.plain)}
-        kernels = [f.body for f in source.functions if f.is_kernel]
-        outside = _blanked(source.code, kernels)
-        self._values = dict(_definitions(outside))
-        self._dims = {m[1]: split_list(m[2]) for m in _DIM3.finditer(outside)}
-        self._code = outside
-
-    def number(self, text: str) -> float | None:
-        """Return what a constant expression comes to; None where a name has no value."""
-        return _number(text, {**self.macros, **self._values}, 0)
-
-    def bytes(self, text: str) -> int | None:
-        """Return how many bytes a launch asks for; None where that is not known."""
-        sizes = {"double": 8, "half": 2, "__half": 2, "char": 1, "float4": 16, "float2": 8}
-        usual = {"float": 4, "int": 4, "unsigned": 4, "unsigned int": 4}
-        plain = re.sub(
-            r"\bsizeof\s*\(\s*([\w\s]+?)\s*\)",
-            lambda m: str({**usual, **sizes}.get(" ".join(m[1].split()), m[0])),
-            text,
-        )
-        found = self.number(plain)
-        return int(found) if found is not None and 0 <= found == int(found) else None
-
-    def pointed_type(self, name: str) -> str | None:
-        """Return what a pointer of the host code points to; None where it is not declared."""
-        if not re.fullmatch(r"\w+", name):
-            return None
-        declared = re.search(_POINTS_TO + name + r"\b", self._code)
-        return declared[1] if declared else None
-
-    @cached_property
-    def launches(self) -> dict[str, list[Launch]]:
-        """The launches of each kernel, in order."""
-        found: dict[str, list[Launch]] = {}
-        for match in _LAUNCH.finditer(self._code):
-            end = self._code.find(">>>", match.end())
-            opening = self._code.find("(", end)
-            closing = self._source.closing(opening) if end > 0 else None
-            if closing is None or self._code[end + 3 : opening].strip():
-                continue
-            how = split_list(self._code[match.end() : end])
-            block = self._block(how[1]) if len(how) > 1 else None
-            arguments = tuple(split_list(self._code[opening + 1 : closing]))
-            template = tuple(split_list(match[2], pointed=True)) if (match[2] or "").strip() else ()
-            shared = how[2] if len(how) > 2 else "0"
-            found.setdefault(match[1], []).append(Launch(block, arguments, template, shared))
-        return found
-
-    def _block(self, text: str) -> tuple[int, ...] | None:
-        made = re.fullmatch(r"dim3\s*[({](.*)[)}]", text.strip(), re.DOTALL)
-        sides = self._dims.get(text.strip()) or (split_list(made[1]) if made else [text])
-        numbers = [self.number(side) for side in sides]
-        if any(n is None or n < 1 or n != int(n) for n in numbers):
-            return None
-        return tuple(int(n) for n in numbers if n is not None)
 
 
 @dataclass(frozen=True)
@@ -156,6 +82,17 @@ class KernelText:
     """What the threads of an axis must reach over, as a formula, by axis."""
     axes: int = 1
     """How many axes its threads have."""
+    below: Mapping[str, str] = field(default_factory=dict)
+    """What the whole numbers of an array must stay below, because they are subscripts."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """What an array must hold, as an expression: where the rows of a sparse matrix begin."""
+    symbols: frozenset[str] = frozenset()
+    """Those of the parameters that are variables outside of functions, which the host fills."""
+
+    @property
+    def handed(self) -> tuple[Parameter, ...]:
+        """The parameters that a launch hands over."""
+        return tuple(p for p in self.parameters if p.name not in self.symbols)
 
 
 def read_kernel(source: CudaSource, function: Function, host: HostText) -> KernelText:
@@ -169,12 +106,14 @@ class _Reader:
     def __init__(self, source: CudaSource, function: Function, host: HostText) -> None:
         self._host = host
         self._function = function
-        self._parameters = tuple(source.parameters(function))
+        self._symbols = {s.name: s for s in symbols_used(source, function)}
+        variables = (symbol.parameter for symbol in self._symbols.values())
+        self._parameters = (*source.parameters(function), *variables)
         start, end = function.body
-        self._body = source.code[start:end]
+        self._body = host.expanded(source.code[start:end])
         self._heads = {p.name: source.code[p.start : p.end] for p in self._parameters}
         whole = [p.name for p in self._parameters if not p.is_pointer and _is_whole(p)]
-        self._values = dict(_definitions(self._body))
+        self._values = dict(definitions(self._body))
         self._axis = {n: a for n, text in self._values.items() if (a := _axis_of(text))}
         self._bounds = self._read_bounds(whole)
         used = {n for bound in self._bounds.values() for n in _names(bound)}
@@ -183,6 +122,16 @@ class _Reader:
     def found(self) -> KernelText:
         arrays = [p for p in self._parameters if p.is_pointer]
         indices = {p.name: list(self._subscripts(p.name)) for p in arrays}
+        texts = {name: [text for text, _, _ in found] for name, found in indices.items()}
+        shapes = {
+            p.name: self._declared_shape(p.name)
+            if p.name in self._symbols
+            else self._shape(texts[p.name])
+            for p in arrays
+        }
+        rows = self._rows(texts)
+        shapes |= {n: (f"{count} + 1",) for n, (count, _) in rows.items()}
+        shapes |= {n: (f"{ROW} * {count}",) for count, inside in rows.values() for n in inside}
         return KernelText(
             function=self._function,
             parameters=self._parameters,
@@ -193,10 +142,13 @@ class _Reader:
             ),
             accumulated=self._accumulated,
             uses={p.name: self._use(p, indices[p.name]) for p in arrays},
-            shapes={p.name: self._shape([text for text, _, _ in indices[p.name]]) for p in arrays},
+            shapes=shapes,
+            below=self._below(texts, shapes),
+            values={n: f"{ROW} * arange({count} + 1)" for n, (count, _) in rows.items()},
             fixed_block=self._fixed_block(),
             reach=self._reach(),
             axes=self._axes(),
+            symbols=frozenset(self._symbols),
         )  # fmt: skip
 
     # ---- bounds
@@ -207,8 +159,12 @@ class _Reader:
         found: dict[str, str] = {}
         pairs = [(m[1], m[2]) for m in _BELOW.finditer(self._body)]
         pairs += [(m[2], m[1]) for m in _ABOVE.finditer(self._body)]
+        margins = [*_NEIGHBOUR.findall(self._body), *_LAST.findall(self._body)]
         for name, bound in pairs:
-            text = _MARGIN.sub(r"\1", " ".join(bound.split()))
+            text = " ".join(bound.split())
+            if margin := _MARGIN.match(text):
+                margins.append((name, margin[2]))
+                text = margin[1]
             names = _names(text)
             if name in known or text.count("(") != text.count(")") or not names <= known:
                 continue
@@ -218,8 +174,11 @@ class _Reader:
                     break
                 text = re.sub(rf"\b{macro}\b", str(int(number)), text)
             else:
-                if names and _expression(text) is not None:
+                if names and read_expression(text) is not None:
                     found.setdefault(name, text)
+        self._margins = {
+            name: max(int(number) for one, number in margins if one == name) for name, _ in margins
+        }
         return found
 
     def _scales(self, size: str) -> bool:
@@ -238,7 +197,11 @@ class _Reader:
             while at < len(self._body) and depth:
                 depth += (self._body[at] == "[") - (self._body[at] == "]")
                 at += 1
-            yield self._body[match.end() : at - 1], match.start(), at
+            end = at
+            for rest in (_FURTHER_SIDES, _MEMBER):
+                further = rest.match(self._body, end)
+                end = further.end() if further else end
+            yield self._body[match.end() : at - 1], match.start(), end
         for match in re.finditer(_OFFSET_FROM.format(name=name), self._body):
             yield match[1], match.start(), match.end()
         for form in (_POINTED_AT, _ATOMIC_ON):
@@ -255,6 +218,8 @@ class _Reader:
             written = _WRITES.match(self._body, end)
             writes |= written is not None
             reads |= written is None or written[1] is None
+        if name in self._symbols and not writes:  # whoever reads it, a helper perhaps
+            return "in"
         if not found:
             return None
         if name in self._accumulated:
@@ -275,13 +240,69 @@ class _Reader:
                     found.add(parameter.name)
         return frozenset(found)
 
+    def _rows(self, texts: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, list[str]]]:
+        """Return the arrays that say where rows begin: how many rows, and what lies in them.
+
+        That is ``for (j = start[i]; j < start[i + 1]; j++)``, with the arrays that have a
+        subscript ``j``.
+        """
+        found = {}
+        for match in _LOOP.finditer(self._body):
+            first, last = (_ELEMENT.fullmatch(self._values.get(t, t)) for t in match.groups()[1:])
+            if not first or not last or first[1] != last[1] or first[1] not in texts:
+                continue
+            tree = read_expression(f"({last[2]}) - ({first[2]})")
+            terms = None if tree is None else self._expand(tree, 0)
+            row = self._terms(first[2], 0) or {}
+            count = next(filter(None, map(self._bound_of, row)), None)
+            if count is None or terms is None or {t: n for t, n in terms.items() if n} != {(): 1}:
+                continue
+            inside = [n for n, said in texts.items() if match[1] in map(str.strip, said)]
+            found[first[1]] = count, inside
+        return found
+
+    def _below(
+        self, texts: Mapping[str, Sequence[str]], shapes: Mapping[str, tuple[str, ...] | None]
+    ) -> dict[str, str]:
+        """Return what the elements of arrays are below that are subscripts of others."""
+        sides = {n: " * ".join(shape) for n, shape in shapes.items() if shape}
+        for match in _SHARED.finditer(self._body):
+            numbers = [self._host.number(s) for s in re.findall(r"\[([^\]]+)\]", match[2])]
+            if len(numbers) == 1 and numbers[0] is not None:
+                sides[match[1]] = f"{numbers[0]:.0f}"
+                texts = {**texts, match[1]: [t for t, _, _ in self._subscripts(match[1])]}
+        only = self._sizes[0] if len(self._sizes) == 1 else None
+        found: dict[str, str] = {}
+        for indexed, said in texts.items():
+            for text in said:
+                meant = [text, *(self._values[n] for n in _names(text) if n in self._values)]
+                named = {n for t in meant for n in re.findall(r"\b([A-Za-z_]\w*)\s*\[", t)}
+                for array in named & texts.keys():
+                    side = sides.get(indexed, only)
+                    if side is not None and array != indexed:
+                        found.setdefault(array, side)
+        return found
+
+    def _declared_shape(self, name: str) -> tuple[str, ...] | None:
+        """Return the shape of an array outside of functions, whose sides are numbers."""
+        sides = [self._host.number(side) for side in self._symbols[name].sides]
+        if any(side is None or side < 1 or side != int(side) for side in sides):
+            return None
+        return tuple(str(int(side)) for side in sides if side is not None)
+
     def _shape(self, indices: Sequence[str]) -> tuple[str, ...] | None:
-        """Return an array's shape after its subscripts; the one with the most axes counts."""
+        """Return an array's shape after its subscripts: the one with the most axes, the largest."""
         shapes = [shape for text in indices if (shape := self._shape_of(text))]
-        return max(shapes, key=lambda shape: (len(shape), -len("".join(shape))), default=None)
+        large = dict.fromkeys(self._sizes, "1000")
+
+        def order(shape: tuple[str, ...]) -> tuple[int, float, int]:
+            sides = [number_of(side, large, 0) or 0 for side in shape]
+            return len(shape), math.prod(sides), -len("".join(shape))
+
+        return max(shapes, key=order, default=None)
 
     def _shape_of(self, index: str) -> tuple[str, ...] | None:
-        tree = _expression(index)
+        tree = read_expression(index)
         if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mod):
             modulus = ast.unparse(tree.right)
             return (modulus,) if modulus in self._sizes else None
@@ -290,7 +311,14 @@ class _Reader:
             return None
         if all(name.isdigit() for term in terms for name in term):
             return ("1",) if index.strip() == "0" else None
-        factors = {t: tuple(n for n in t if n in self._sizes or self._widens(n, t)) for t in terms}
+        if len(terms) > 1 and (guard := self._guard_of(index)) is not None:
+            return (guard,)
+        moved = {t: sign for t, sign in terms.items() if all(map(self._is_size, t))}
+        factors = {
+            t: tuple(n for n in t if n in self._sizes or self._widens(n, t))
+            for t in terms
+            if t not in moved
+        }
         strides = sorted({f for t, f in factors.items() if len(t) > len(f)}, key=len, reverse=True)
         if not strides:
             return None
@@ -305,10 +333,10 @@ class _Reader:
             sides.append(" * ".join(rest.elements()))
         if strides[-1]:
             return None
-        first = self._bound_of([t for t in terms if factors[t] == strides[0]])
-        if first is None:
-            rest_of = [s for s in self._sizes if s not in sides]
-            first = next(iter((*rest_of, *self._sizes)), None)
+        slowest = {t: terms[t] for t, f in factors.items() if f == strides[0]}
+        rest_of = [s for s in self._sizes if s not in sides]
+        usual = next(iter((*rest_of, *self._sizes)), None)
+        first = self._extent(slowest, moved, strides[0], usual)
         return (first, *sides) if first is not None else None
 
     def _widens(self, factor: str, term: Term) -> bool:
@@ -325,40 +353,113 @@ class _Reader:
         whole = number is not None and number > 1 and number == int(number)
         return (str(int(number)),) if number is not None and whole else ()
 
-    def _bound_of(self, terms: Sequence[Term]) -> str | None:
-        """Return what bounds the variables of some terms."""
-        for term in terms:
-            for name in term:
-                if name in self._bounds and name not in self._sizes:
-                    return self._bounds[name]
-        return None
+    def _is_size(self, name: str) -> bool:
+        return name in self._sizes or name.isdigit()
 
-    def _terms(self, text: str, depth: int) -> set[Term] | None:
-        """Return an index multiplied out; None for what cannot be."""
-        tree = _expression(text)
+    def _guard_of(self, index: str) -> str | None:
+        """Return what a subscript as a whole is compared with, as in ``if (i + k < n)``."""
+        text = re.escape("".join(index.split()))
+        guard = re.search(
+            rf"(?<![\w*/%+-]){text}(?:<|>=)([\w*]+)(?:\)|&&|;|\|\||\?)", self._compact
+        )
+        return guard[1] if guard and _names(guard[1]) <= set(self._sizes) else None
+
+    @cached_property
+    def _compact(self) -> str:
+        """The body without blanks between words."""
+        return "".join(self._body.split())
+
+    def _extent(
+        self,
+        terms: Mapping[Term, int],
+        moved: Mapping[Term, int],
+        stride: Term,
+        usual: str | None,
+    ) -> str | None:
+        """Return how far an index reaches along its slowest axis, or else what is usual.
+
+        Several variables reach as far as all of them together, such as ``a[i + k]``; what is
+        subtracted leaves the far end where it is. A size that is added moves the end
+        (``a[i + n]``), or is the end where variables are subtracted alone (``a[n - 1 - i]``).
+        Numbers alone are neighbours, as far as guards do not keep them inside.
+        """
+        bounds = [self._bound_of(term) for term, sign in terms.items() if sign > 0]
+        known = [bound for bound in bounds if bound is not None]
+        offsets, number = [], 0
+        for term, sign in moved.items():
+            rest = Counter(term)
+            rest.subtract(stride)
+            if min(rest.values(), default=0) < 0:
+                continue
+            names = sorted(rest.elements(), key=lambda name: not name.isdigit())
+            if all(name.isdigit() for name in names):
+                number += sign * math.prod(map(int, names))
+            else:
+                offsets.append((sign, " * ".join(names if abs(sign) == 1 else
+                                                 [str(abs(sign)), *names])))  # fmt: skip
+        if not any(sign > 0 for sign, _ in offsets):
+            if len(known) != len(bounds) or len(known) < 2:
+                margin = max((self._margins.get(n, 0) for term in terms for n in term), default=0)
+                beyond = number - margin  # what no guard keeps inside
+                return f"{known[0]} + {beyond}" if known and beyond > 0 else (*known, usual)[0]
+            offsets, number = [], 0
+        elif bounds and not known:
+            if usual is None:
+                return None
+            known = [usual]
+        number += 1 - len(known)
+        signed = [(1, bound if re.fullmatch(r"[\w* ]+", bound) else f"({bound})")
+                  for bound in known] + offsets  # fmt: skip
+        signed += [(1 if number > 0 else -1, str(abs(number)))] if number else []
+        signed.sort(key=lambda part: part[0] < 0)
+        parts = [part for sign, part in signed for part in ("+" if sign > 0 else "-", part)]
+        return " ".join(parts[1:])  # what is added comes first
+
+    def _bound_of(self, term: Term) -> str | None:
+        """Return what bounds the variables of a term."""
+        names = (n for n in term if n in self._bounds and n not in self._sizes)
+        return next((self._bounds[name] for name in names), None)
+
+    def _terms(self, text: str, depth: int) -> dict[Term, int] | None:
+        """Return an index multiplied out, how often each term is added; None for what cannot be."""
+        tree = read_expression(text)
         return None if tree is None or depth > _DEEPEST else self._expand(tree, depth)
 
-    def _expand(self, node: ast.expr, depth: int) -> set[Term] | None:
+    def _expand(self, node: ast.expr, depth: int) -> dict[Term, int] | None:
         if isinstance(node, ast.Constant):
-            return {()}
+            return {(): node.value if isinstance(node.value, int) else 0}
         if isinstance(node, ast.Name | ast.Attribute):
             name = ast.unparse(node)
             if name in self._values and name not in self._axis and name not in self._bounds:
                 return self._terms(self._values[name], depth + 1)
-            return {()} if name in self._host.macros else {(name,)}
+            if name not in self._host.macros:
+                return {(name,): 1}
+            number = self._host.number(name)
+            return {(): int(number) if number is not None and abs(number) < LARGEST else 0}
         if isinstance(node, ast.UnaryOp):
-            return self._expand(node.operand, depth)
+            found = self._expand(node.operand, depth)
+            if found is None or not isinstance(node.op, ast.USub):
+                return found
+            return {term: -times for term, times in found.items()}
         if not isinstance(node, ast.BinOp):
             return None
         left, right = self._expand(node.left, depth), self._expand(node.right, depth)
         if left is None or right is None:
             return None
+        found = Counter[Term]()
         if isinstance(node.op, ast.Add | ast.Sub):
-            return left | right
-        if isinstance(node.op, ast.Mult) and len(left) * len(right) <= MOST_TERMS:
-            by = self._factor(node.left) + self._factor(node.right)
-            return {tuple(sorted(a + b + by)) for a in left for b in right}
-        return {(ast.unparse(node),)} if isinstance(node.op, ast.Div | ast.Mod) else None
+            found.update(left)
+            (found.update if isinstance(node.op, ast.Add) else found.subtract)(right)
+        elif isinstance(node.op, ast.Mult) and len(left) * len(right) <= MOST_TERMS:
+            ours, theirs = self._factor(node.left), self._factor(node.right)
+            left, right = {(): 1} if ours else left, {(): 1} if theirs else right
+            for a, b in itertools.product(left, right):
+                found[tuple(sorted(a + b + ours + theirs))] += left[a] * right[b]
+        elif isinstance(node.op, ast.Div | ast.Mod):
+            found[(ast.unparse(node),)] = 1
+        else:
+            return None
+        return {term: times for term, times in found.items() if times or not term}
 
     # ---- threads
 
@@ -369,9 +470,10 @@ class _Reader:
     def _reach(self) -> dict[str, str]:
         """Return what bounds the number of a thread on each axis."""
         found: dict[str, str] = {}
-        for name, axis in self._axis.items():
+        inside = [n for n in self._axis if "blockIdx" not in self._values[n]]
+        for name in [*(n for n in self._axis if n not in inside), *inside]:  # of the grid first
             if name in self._bounds:
-                found.setdefault(axis, self._bounds[name])
+                found.setdefault(self._axis[name], self._bounds[name])
         return found
 
     def _fixed_block(self) -> dict[str, int]:
@@ -379,6 +481,7 @@ class _Reader:
         found: dict[str, int] = {}
         alone = {f"threadIdx.{a}": a for a in AXES}
         alone |= {n: a for n, t in self._values.items() for a in AXES if _is_alone(t, a)}
+        alone = {n: a for n, a in alone.items() if not re.search(rf"\b{n}\s*\+=", self._body)}
         for text in self._values.values():
             for match in re.finditer(r"\bblockIdx\s*\.\s*([xyz])\s*\*\s*(\w+)(?!\s*\.)", text):
                 self._fix(found, match[1], match[2])
@@ -405,24 +508,6 @@ def _is_whole(parameter: Parameter) -> bool:
     return set(parameter.type.split()) <= WHOLE
 
 
-def _blanked(code: str, spans: Sequence[tuple[int, int]]) -> str:
-    parts, kept = [], 0
-    for start, end in spans:
-        parts += [code[kept:start], " " * (end - start)]
-        kept = end
-    return "".join([*parts, code[kept:]])
-
-
-def _definitions(code: str) -> Iterator[tuple[str, str]]:
-    """Yield the whole numbers that are defined in some code, with what they are set to."""
-    for match in _DEFINED.finditer(code):
-        end = code.find(";", match.end())
-        for part in split_list(code[match.end() : end if end >= 0 else len(code)]):
-            named = _NAMED_VALUE.match(part)
-            if named:
-                yield named[1], part[named.end() :].strip()
-
-
 def _axis_of(text: str) -> str | None:
     """Return the only axis whose thread number a definition has; None for none, or several."""
     axes = set(re.findall(r"\bthreadIdx\s*\.\s*([xyz])", text))
@@ -433,54 +518,5 @@ def _is_alone(text: str, axis: str) -> bool:
     return re.fullmatch(rf"\s*threadIdx\s*\.\s*{axis}\s*", text) is not None
 
 
-def _expression(text: str) -> ast.expr | None:
-    """Read a C expression that Python reads in the same way; None for any other."""
-    plain = re.sub(r"\b(0[xX][\da-fA-F]+|\d+)[uUlL]+\b", r"\1", _CAST.sub("", text))
-    plain = re.sub(r"(?<=\d)'(?=\d)", "", plain)
-    try:
-        return ast.parse(" ".join(plain.split()), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
 def _names(text: str) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", text))
-
-
-def _number(text: str, values: Mapping[str, str], depth: int) -> float | None:
-    plain = re.sub(r"(?<![\w.])(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)[fF]\b", r"\1", text)
-    tree = _expression(plain)
-    return None if tree is None or depth > _DEEPEST else _value(tree, values, depth)
-
-
-def _value(node: ast.expr, values: Mapping[str, str], depth: int) -> float | None:
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, int | float) else None
-    if isinstance(node, ast.Name):
-        if node.id not in values:
-            return None
-        others = {name: text for name, text in values.items() if name != node.id}
-        known = _number(values[node.id], others, depth + 1)
-        if isinstance(values, dict):  # each name is worked out once
-            values[node.id] = "?" if known is None else repr(known)
-        return known
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _value(node.operand, values, depth)
-        return None if inner is None else -inner
-    if not isinstance(node, ast.BinOp):
-        return None
-    left, right = _value(node.left, values, depth), _value(node.right, values, depth)
-    if left is None or right is None or max(abs(left), abs(right)) > 2**53:
-        return None
-    if isinstance(node.op, ast.Add):
-        return left + right
-    if isinstance(node.op, ast.Sub):
-        return left - right
-    if isinstance(node.op, ast.Mult):
-        return left * right
-    if isinstance(node.op, ast.LShift) and isinstance(left, int) and right in range(53):
-        return left << int(right)
-    if isinstance(node.op, ast.Div) and right:
-        both = isinstance(left, int) and isinstance(right, int)
-        return math.trunc(left / right) if both else left / right
-    return None

@@ -15,7 +15,7 @@ from typing import Literal
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.strict import suggestion
 
-Operation = Literal["matmul", "add", "copy", "transpose", "sum"]
+Operation = Literal["matmul", "add", "copy", "transpose", "sum", "cumsum", "spmv"]
 Kind = Literal["array", "scalar"]
 
 
@@ -42,7 +42,13 @@ SIGNATURES: dict[Operation, Signature] = {
     "copy": Signature("out = a", 1),
     "transpose": Signature("out = a with its two axes exchanged, in memory", 1),
     "sum": Signature("out[0] = the sum of all elements of a", 1),
+    "cumsum": Signature("out[i] = the sum of a[0] to a[i], of a as one row", 1),
+    "spmv": Signature("out = the matrix of compressed rows (starts, columns, values) @ x", 4),
 }
+
+
+MISSING = {("cupy", "matmul"), ("cupy", "spmv"), ("numpy", "spmv")}
+"""Calls that a library does not have: CuPy's matmul is cuBLAS, which goes by its own name."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ def _calls() -> dict[str, LibraryCall]:
     calls = {"cublas.gemm": LibraryCall("cuda", "matmul", SIGNATURES["matmul"])}
     for library, backend in (("cupy", "cuda"), ("numpy", "numpy"), ("torch", "torch")):
         for operation, signature in SIGNATURES.items():
-            if (library, operation) != ("cupy", "matmul"):  # which is cuBLAS, under its own name
+            if (library, operation) not in MISSING:
                 calls[f"{library}.{operation}"] = LibraryCall(backend, operation, signature)
     factor = Signature("out = a + b, or out = a + factor * b", 2, factor=True)
     calls["torch.add"] = LibraryCall("torch", "add", factor)

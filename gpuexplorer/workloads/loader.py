@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
@@ -207,20 +207,36 @@ def workload_folders(root: Path) -> list[Path]:
     return found
 
 
-def load(extra_roots: Iterable[Path] = ()) -> dict[str, Workload]:
+def load(
+    extra_roots: Iterable[Path] = (), hidden: Callable[[Workload, Workload], None] | None = None
+) -> dict[str, Workload]:
     """Load the shipped workloads and those of ``extra_roots``, which win over shipped names.
 
     A root is a folder of workloads, a model's Python file, which is read and not run, or a CUDA
-    file with its manifest beside it. Raises InputError for two folders of one root that declare the
-    same name.
+    file with its manifest beside it. Of the user's own from two places the later one wins, and
+    ``hidden`` gets the other and the one that has its name. Raises InputError for two folders of
+    one root that declare the same name.
     """
     workloads: dict[str, Workload] = {}
+    own: list[Workload] = []
     for root in (shipped_folder(), *extra_roots):
-        if is_own_file(root):
-            own = own_workload(root)
-            workloads[own.name] = own
-            continue
-        here: dict[str, Workload] = {}
+        here = _of_root(root)
+        workloads |= here
+        own += here.values() if root != shipped_folder() else ()
+    for one in {one.source.origin: one for one in own}.values():
+        winner = workloads[one.name]
+        if hidden is not None and own_root(winner) != own_root(one):
+            hidden(one, winner)
+    return workloads
+
+
+def _of_root(root: Path) -> dict[str, Workload]:
+    """Return the workloads of one root by name."""
+    here: dict[str, Workload] = {}
+    if is_own_file(root):
+        own = own_workload(root)
+        here[own.name] = own
+    else:
         for folder in workload_folders(root):
             workload = Workload(read_folder(folder))
             twin = here.setdefault(workload.name, workload)
@@ -230,8 +246,7 @@ def load(extra_roots: Iterable[Path] = ()) -> dict[str, Workload]:
                     f"{twin.source.origin}",
                     remedy="give each workload a name of its own",
                 )
-        workloads |= here
-    return workloads
+    return here
 
 
 def pick(workloads: dict[str, Workload], name: str) -> Workload:

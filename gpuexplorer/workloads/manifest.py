@@ -57,6 +57,8 @@ class ArraySpec(_Table, frozen=True, kw_only=True):
     """A factor on whatever the array is filled with, such as ``1/D**0.5`` for a weight."""
     below: Formula | None = None
     """For whole numbers: filled with 0 to below this, such as the labels of so many classes."""
+    values: str | None = None
+    """An expression over the sizes that gives an input's elements, such as where rows begin."""
 
 
 class ScalarSpec(_Table, frozen=True, kw_only=True):
@@ -138,11 +140,31 @@ class LaunchSpec(_Table, frozen=True, kw_only=True):
     grid: list[Formula]
     shared_bytes: Formula = 0
     args: list[str | LaunchArgument]
+    symbols: list[str] = []
+    """Arrays that are read, scalars and sizes whose values are copied to the ``__constant__`` or
+    ``__device__`` variables of the same names, as ``cudaMemcpyToSymbol`` does."""
 
     @property
     def follows_sliders(self) -> bool:
         """Whether the launch's block is the one the sliders choose."""
         return all(isinstance(b, int) for b in self.block)
+
+
+class TunedSpec(_Table, frozen=True, kw_only=True):
+    """Block and tunables that were the fastest on a family of devices, as measured there.
+
+    They take the place of the usual defaults where a user has chosen nothing. ``on`` says what a
+    device of the family has, in the words of ``requires``; the first entry that fits counts.
+    """
+
+    on: list[str]
+    precisions: list[str] = []
+    """Empty: all of the variant's."""
+    block: list[int] = []
+    """Empty: the usual one."""
+    tunables: dict[str, int] = {}
+    measured: str
+    """On what, when, and how fast it was there."""
 
 
 class VariantSpec(_Table, frozen=True, kw_only=True):
@@ -154,6 +176,8 @@ class VariantSpec(_Table, frozen=True, kw_only=True):
 
     title: str
     teaches: str
+    after: str | None = None
+    """The kernel that this one is a step on from, among those before it; None: the last of them."""
     work: WorkSpec | None = None
     reference: ReferenceSpec | None = None
     library: str | None = None
@@ -168,6 +192,8 @@ class VariantSpec(_Table, frozen=True, kw_only=True):
     tolerances: dict[str, float] = {}
     """Tolerances that replace the workload's: a model rounds its inputs too, a kernel does not."""
     tunables: dict[str, TunableSpec] = {}
+    tuned: list[TunedSpec] = []
+    """Defaults for families of devices."""
     constraints: list[Constraint] = []
     requested_read_bytes: Formula | None = None
     requested_write_bytes: Formula | None = None
@@ -175,12 +201,17 @@ class VariantSpec(_Table, frozen=True, kw_only=True):
     """The block axis along which neighbouring threads touch neighbouring elements; ``none`` where
     reads and writes differ. Advice on the block's orientation rests on it."""
     reset: list[str] = []
-    """Arrays set back before each launch, untimed: ``out`` to zero, ``inout`` to its fill."""
+    """Arrays set back before each launch, untimed: ``inout`` to its fill, others to zero."""
 
     @property
     def call(self) -> str | None:
         """What a device must offer for it: the library call or the model; None for kernels."""
         return self.library or self.model
+
+    @property
+    def main_launch(self) -> int:
+        """Which launch the sliders' block is that of, and what is said of the grid: the first."""
+        return next((i for i, step in enumerate(self.launch) if step.follows_sliders), 0)
 
     @property
     def dimensions(self) -> int:

@@ -24,6 +24,8 @@ class ArrayPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A factor on the fill."""
     below: int | None = None
     """Whole numbers from 0 to below this, whatever the fill; None: as the fill says."""
+    values: str | None = None
+    """An expression over the sizes that gives the elements, whatever the fill."""
 
     @property
     def elements(self) -> int:
@@ -55,6 +57,8 @@ class KernelLaunch(msgspec.Struct, frozen=True, kw_only=True):
     shared_B: int
     """Dynamic shared memory of a block, in bytes."""
     arguments: tuple[Argument, ...]
+    symbols: tuple[Argument, ...] = ()
+    """What is copied to the variables of the source that have these names."""
 
     @property
     def blocks(self) -> int:
@@ -77,6 +81,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     config: RunConfig
     arrays: tuple[ArrayPlan, ...]
     steps: tuple[KernelLaunch, ...] = ()
+    main_step: int = 0
+    """Which of them has the configuration's block and grid."""
     library: str | None = None
     library_arguments: tuple[Argument, ...] = ()
     model: str | None = None

@@ -192,6 +192,7 @@ def _array(
         itemsize_B=itemsize_B(type_, precision),
         scale=float(formulas.number(spec.scale, base)),
         below=below,
+        values=spec.values,
     )
 
 
@@ -207,7 +208,8 @@ def _check_sizes(workload: Workload, size: Mapping[str, int], names: Names) -> N
 
 def names_used(variant: VariantSpec, reference: ReferenceSpec) -> frozenset[str]:
     """Return the names that a variant and its reference use; other arrays are not made."""
-    arguments = [a for step in variant.launch for a in step.args if isinstance(a, str)]
+    steps = variant.launch
+    arguments = [a for s in steps for a in (*s.args, *s.symbols) if isinstance(a, str)]
     expressions = [*reference.outputs.values(), *([reference.scale] if reference.scale else [])]
     in_reference = [name for text in expressions for name in formulas.names_in(text)]
     named = [*arguments, *variant.args, *variant.reset, *reference.outputs, *in_reference]
@@ -227,14 +229,16 @@ def _launch_plan(
     variant = workload.variant(config.variant)
     defines, steps = launch_steps(workload, config, device)
     seen: Names = {**base, **defines, **block_names(config.block or (1, 1, 1))}
-    seen |= dict(zip(("grid_x", "grid_y", "grid_z"), steps[0].grid, strict=True))
+    grid = steps[variant.main_launch].grid
+    seen |= dict(zip(("grid_x", "grid_y", "grid_z"), grid, strict=True))
 
     def requested(formula: str | int | float | None) -> float | None:
         return None if formula is None else _amount(formula, seen)
 
     return Plan(
-        config=msgspec.structs.replace(config, grid=steps[0].grid, tunables=defines),
+        config=msgspec.structs.replace(config, grid=grid, tunables=defines),
         steps=steps,
+        main_step=variant.main_launch,
         defines=defines,
         requested_read_B=requested(variant.requested_read_bytes),
         requested_write_B=requested(variant.requested_write_bytes),
@@ -316,7 +320,12 @@ def _step(step: LaunchSpec, workload: Workload, config: RunConfig, sliders: Name
         grid=grid,
         shared_B=formulas.whole(step.shared_bytes, names),
         arguments=tuple(_argument(a, workload, seen, seen) for a in step.args),
+        symbols=tuple(_named(n, _argument(n, workload, seen, seen)) for n in step.symbols),
     )
+
+
+def _named(name: str, argument: Argument) -> Argument:
+    return msgspec.structs.replace(argument, name=name)
 
 
 def _argument(

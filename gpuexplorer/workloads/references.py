@@ -135,6 +135,9 @@ class Reference:
             tolerance=self._tolerance,
             method=f"{', '.join(methods)}, {self._against}",
             rms_rel_error=max(together) if len(together) == len(judged) else None,
+            not_compared=tuple(
+                a.name for a in self._plan.outputs if a.name not in self._comparisons
+            ),
         )
 
     def _prove(self, outputs: Mapping[str, HostArray]) -> None:

@@ -21,6 +21,7 @@ from gpuexplorer.workloads.manifest import (
     ArraySpec,
     Manifest,
     ReferenceSpec,
+    TunedSpec,
     VariantSpec,
     WorkSpec,
 )
@@ -198,10 +199,24 @@ def _check(manifest: Manifest, source: WorkloadSource) -> None:
     for name, variant in manifest.variants.items():
         key = f"variants.{name}"
         _check_variant(manifest, source, key, variant, known)
+        if variant.after is not None:
+            _check_after(manifest, name, variant.after)
         if variant.work is not None:
             _check_work(variant.work, f"{key}.work", base)
         if variant.reference is not None:
             _check_reference(manifest, variant.reference, f"{key}.reference", source.files)
+
+
+def _check_after(manifest: Manifest, name: str, after: str) -> None:
+    """Check that a step of the ladder leads up from a kernel that stands before it."""
+    variants = manifest.variants
+    order = list(variants)
+    kernels = [one for one in order[: order.index(name)] if variants[one].call is None]
+    if variants[name].call is not None or after not in kernels:
+        raise InputError(
+            f"'variants.{name}.after' names '{after}', which is no kernel that stands before it",
+            remedy=suggestion(after, kernels),
+        )
 
 
 @dataclass(frozen=True)
@@ -242,6 +257,13 @@ def _check_symbols(manifest: Manifest) -> None:
 
 def _check_fill(key: str, array: ArraySpec, base: frozenset[str]) -> None:
     _formula(f"{key}.scale", array.scale, base)
+    if array.values is not None:
+        _formula(f"{key}.values", array.values, base, arrays=True)
+        if array.role not in ("in", "inout") or (array.scale, array.below) != (1, None):
+            raise InputError(
+                f"'{key}.values' says what an input holds, without 'scale' and 'below'",
+                remedy="say role = 'in' or 'inout' and leave those out, or leave 'values' out",
+            )
     if array.below is not None:
         _formula(f"{key}.below", array.below, base)
         if array.type not in WHOLE or array.fill != "integers":
@@ -372,6 +394,8 @@ def _check_variant(
             raise InputError(f"'{key}.tunables.{name}' needs 'values' or a 'formula'")
         elif tunable.default is not None and tunable.default not in tunable.values:
             raise InputError(f"'{key}.tunables.{name}.default' is not one of its values")
+    for index, tuned in enumerate(variant.tuned):
+        _check_tuned(manifest, f"{key}.tuned[{index}]", variant, tuned)
     for constraint in variant.constraints:
         _formula(f"{key}.constraints", constraint.rule, names.block)
     for formula in (variant.requested_read_bytes, variant.requested_write_bytes):
@@ -392,11 +416,33 @@ def _check_variant(
                 if isinstance(formula, int) and formula < 1:
                     raise InputError(f"'{at}.{part}' holds {formula}", remedy="use 1 or more")
         _formula(f"{at}.shared_bytes", step.shared_bytes, names.block)
+        for name in step.symbols:
+            _known(f"{at}.symbols", name, known.arguments)
+            if name in manifest.arrays and manifest.arrays[name].role != "in":
+                raise InputError(
+                    f"'{at}.symbols' names '{name}', which is not only read",
+                    remedy="pass an array that is written as an argument",
+                )
         for argument in step.args:
             if isinstance(argument, str):
                 _known(f"{at}.args", argument, known.arguments)
             else:
                 _formula(f"{at}.args", argument.value, names.grid)
+
+
+def _check_tuned(manifest: Manifest, key: str, variant: VariantSpec, tuned: TunedSpec) -> None:
+    if not tuned.on:
+        raise InputError(f"'{key}.on' is empty", remedy="say which devices it holds for")
+    for precision in tuned.precisions:
+        _known(f"{key}.precisions", precision, _precisions(manifest, variant))
+    if tuned.block and (len(tuned.block) != variant.dimensions or min(tuned.block) < 1):
+        raise InputError(
+            f"'{key}.block' needs as many numbers as the variant's block has, each 1 or more"
+        )
+    for name, value in tuned.tunables.items():
+        _known(f"{key}.tunables", name, variant.tunables)
+        if value not in variant.tunables[name].values:
+            raise InputError(f"'{key}.tunables.{name}' is not one of its values")
 
 
 def _check_model_variant(manifest: Manifest, key: str, variant: VariantSpec) -> None:
@@ -410,7 +456,7 @@ def _check_model_variant(manifest: Manifest, key: str, variant: VariantSpec) -> 
                 f"'{key}.model' is '{model}', and the reference is that of '{expected}'",
                 remedy=f"name a model '{expected}', or give the variant a reference of its own",
             )
-    for part in ("args", "reset", "requires", "tunables", "constraints"):
+    for part in ("args", "reset", "requires", "tunables", "tuned", "constraints"):
         if getattr(variant, part):
             raise InputError(
                 f"'{key}.{part}' is for kernels and library calls", remedy="leave it out"

@@ -36,10 +36,10 @@ __global__ void matrixMulPacked(const real *A, const real *B, real *C, int N)
         // Sums of this panel alone: no barrier stands in their way, so they stay in registers
         // where a CPU runs the block's threads one after the other.
         accum part[ROWS][COLS];
-        const real *rows[ROWS];
+        int begins[ROWS];  // where the thread's rows of A begin in this panel
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            rows[i] = A + min(row + i, N - 1) * N + start;
+            begins[i] = min(row + i, N - 1) * N + start;
 #pragma unroll
             for (int j = 0; j < COLS; j++) {
                 part[i][j] = 0;
@@ -53,7 +53,7 @@ __global__ void matrixMulPacked(const real *A, const real *B, real *C, int N)
             }
 #pragma unroll
             for (int i = 0; i < ROWS; i++) {
-                accum a = (accum)rows[i][k];
+                accum a = (accum)A[begins[i] + k];
 #pragma unroll
                 for (int j = 0; j < COLS; j++) {
                     part[i][j] += a * b[j];

@@ -10,10 +10,10 @@ __global__ void matrixMulRegisterTile(const real *A, const real *B, real *C, int
     int apart = blockDim.x;
 
     accum sums[ROWS][COLS];
-    const real *rows[ROWS];
+    int begins[ROWS];  // where the thread's rows of A begin
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
-        rows[i] = A + min(row + i, N - 1) * N;
+        begins[i] = min(row + i, N - 1) * N;
 #pragma unroll
         for (int j = 0; j < COLS; j++) {
             sums[i][j] = 0;
@@ -29,7 +29,7 @@ __global__ void matrixMulRegisterTile(const real *A, const real *B, real *C, int
         }
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            accum a = (accum)rows[i][k];
+            accum a = (accum)A[begins[i] + k];
 #pragma unroll
             for (int j = 0; j < COLS; j++) {
                 sums[i][j] += a * b[j];

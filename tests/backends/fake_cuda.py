@@ -74,6 +74,8 @@ class FakeCuda:
     """State of the one device; kernels are Python functions by symbol."""
 
     kernels: dict[str, Kernel] = field(default_factory=dict)
+    variables: dict[str, int] = field(default_factory=dict)
+    """Addresses of variables outside of functions, by their symbols."""
     seconds: Callable[[LaunchCall], float] = lambda call: 1e-5
     ran: list[str] = field(default_factory=list)
     """What ran, in order."""
@@ -202,6 +204,9 @@ class FakeCuda:
         function = next(self._ids)
         self._symbols[function] = funcname
         return function
+
+    def cu_moduleGetGlobal(self, module: int, varname: str) -> int:
+        return self.variables[varname]
 
     def cu_funcGetAttribute(self, attribute: int, f: int) -> int:
         return {4: self.registers, 1: 1024, 3: 0, 0: 1024}[attribute]

@@ -421,6 +421,7 @@ def test_what_finds_no_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ("float &b = B[i];\nb = A[i];", "made.cu:5", "the reference to 'B[i]'"),
         ("const float (*rows)[8] = (const float (*)[8])A;\nB[i] = rows[0][i];", "made.cu:5",
          "pointer or reference to an array"),
+        ("__pipeline_memcpy_async(B + i, A + i, 4);", "made.cu:5", "memcpy_async copies"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_followed_is_refused_with_its_line(body: str, where: str, what: str) -> None:

@@ -112,3 +112,15 @@ def test_every_way_to_launch_queues_a_call_on_the_stream_that_is_waited_for(
     runner.launch_plain()
     assert seen == [True] * 7
     assert not session.cupy_stream.is_current
+
+
+@pytest.mark.parametrize("version", all_of("cupy"), ids=lambda one: one.version)
+def test_a_scan_adds_halves_up_as_floats_into_the_output(
+    monkeypatch: pytest.MonkeyPatch, version: Any
+) -> None:
+    cupy = version.namespace("cupy", {"cumsum": lambda *a, **k: np.cumsum(*a, **k)})
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    x = np.full((4, 1024), 1.0, np.float16)
+    out = np.zeros((4, 1024), np.float32)
+    CALLS["cupy.cumsum"](Call([x, out], "fp16"))()
+    np.testing.assert_array_equal(out.reshape(-1), np.arange(1, 4097))

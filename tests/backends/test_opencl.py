@@ -262,7 +262,7 @@ def test_prediction_is_of_the_order_of_the_launch(block: tuple[int, int]) -> Non
     runner, _ = ready_runner(SHIPPED["matmul"], variant="naive", size={"N": 256}, block=block)
     predicted = min(runner.predict_s() or 0.0 for _ in range(3))
     runner.poison()
-    actual = min(runner.launch(3).seconds)
+    actual = min(runner.launch(20).seconds)
     runner.free()
     assert actual / 5 < predicted < actual * 5
 
@@ -295,6 +295,23 @@ def _counted(runner: Any) -> list[tuple[int, ...]]:
 
     runner._time_part = counted
     return tried
+
+
+@pytest.mark.parametrize("waits", [1, 2])
+def test_a_block_that_waited_for_a_processor_is_not_taken_for_the_whole_grid(waits: int) -> None:
+    made, _ = ready_runner(SHIPPED["vector_add"], variant="direct", size={"N": 1 << 22})
+    runner: Any = made
+    time_part, left = runner._time_part, [0.03] * waits
+
+    def waiting(launch: Any, size: tuple[int, ...]) -> float:
+        taken: float = time_part(launch, size)
+        return max(taken, left.pop()) if left else min(taken, 2e-3)
+
+    runner._time_part = waiting
+    predicted_s = runner.predict_s()
+    runner.free()
+    assert not left and predicted_s is not None
+    assert predicted_s < 60  # 16,384 blocks of 30 ms would be eight minutes
 
 
 @pytest.mark.alone

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,12 @@ import numpy as np
 import pytest
 
 from gpuexplorer.backends.opencl import faults
-from gpuexplorer.backends.opencl.fences import ALIGNMENT_B, MAX_MARGIN_B, FencedMemory
+from gpuexplorer.backends.opencl.fences import (
+    ALIGNMENT_B,
+    HUGE_PAGE_B,
+    MAX_MARGIN_B,
+    FencedMemory,
+)
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
 from gpuexplorer.core.errors import WrongResult
 from tests.backends.opencl_support import backend, device, made_workload, plan_for, ready_runner
@@ -169,6 +175,29 @@ def test_an_array_ends_where_the_fence_begins(nbytes: int) -> None:
     finally:
         memory.free()
         memory.free()
+
+
+@pytest.mark.parametrize("nbytes", [2 << 20, (5 << 20) + 52])
+def test_a_large_array_asks_for_huge_pages(nbytes: int) -> None:
+    memory = FencedMemory("A", nbytes, 4)
+    try:
+        whole = -(-memory.start // HUGE_PAGE_B) * HUGE_PAGE_B
+        assert whole - memory.start < HUGE_PAGE_B <= memory.start + nbytes - whole
+        assert "hg" in _flags_of_memory_at(whole)
+        assert "hg" not in _flags_of_memory_at(memory.start + nbytes + ALIGNMENT_B)
+    finally:
+        memory.free()
+
+
+def _flags_of_memory_at(address: int) -> list[str]:
+    """Return what the system notes of the memory at an address: ``hg`` asks for huge pages."""
+    inside = False
+    for line in Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines():
+        if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+            inside = int(found[1], 16) <= address < int(found[2], 16)
+        elif inside and line.startswith("VmFlags:"):
+            return line.split()[1:]
+    raise AssertionError("no such memory")
 
 
 def test_an_open_fence_lets_near_accesses_through_and_notes_far_ones() -> None:

@@ -35,6 +35,8 @@ from tests.support import sleeping_tasks
 
 ROOT = Path(__file__).resolve().parents[2]
 FASTER = 5.0
+CONNECT_S, CONNECTS, AT_ONCE = 120.0, 3, 32
+"""How long a worker may take to reach the scheduler, how often it is tried, how many at a time."""
 POINTS = 40
 LOOPBACK = "127.0.0.1"
 NO_PAGES = "127.0.0.1:0"
@@ -66,16 +68,26 @@ async def _serve(role: str, folder: str, address: str, workers: int) -> None:
             print(scheduler.address, flush=True)
             await scheduler.finished()
         return
-    made = [
-        library.Worker(
-            address, name=str(n), nthreads=1, resources={"GPU": 1}, security=security,
-            memory_limit=0, **SHARED,
-        )
-        for n in range(workers)
-    ]  # fmt: skip
-    for begin in range(0, workers, 32):
-        await asyncio.gather(*made[begin : begin + 32])
-    print("ready", flush=True)
+
+    async def started(number: int) -> Any:
+        """Return a worker that the scheduler knows; on a busy machine one may need more tries."""
+        for attempt in range(CONNECTS):
+            worker = library.Worker(
+                address, name=f"{number}.{attempt}", nthreads=1, resources={"GPU": 1},
+                security=security, memory_limit=0, local_directory=folder, **SHARED,
+            )  # fmt: skip
+            try:
+                return await asyncio.wait_for(worker, CONNECT_S)
+            except (OSError, RuntimeError, TimeoutError) as error:
+                print(f"worker {worker.name} is started again: {error!r}", file=sys.stderr)
+        raise RuntimeError(f"worker {number} does not reach the scheduler")
+
+    # In a folder of their own: Dask's usual one has a lock that all its programs here wait for.
+    made, began = [], time.perf_counter()
+    for begin in range(0, workers, AT_ONCE):
+        numbers = range(begin, min(begin + AT_ONCE, workers))
+        made += await asyncio.gather(*map(started, numbers))
+    print(f"{time.perf_counter() - began:.1f}", flush=True)
     await asyncio.gather(*(worker.finished() for worker in made))
 
 
@@ -93,14 +105,17 @@ def _scaled(workers: int, points: int, faster: float) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         make_certificates(Path(folder))
         scheduler, address = _started("scheduler", folder, "-", 0, faster)
-        others, _ = _started("workers", folder, address, workers, faster)
+        others, connected_s = _started("workers", folder, address, workers, faster)
         try:
+            if not connected_s:
+                raise RuntimeError("the workers have not started")
             with Cluster(
                 place_in(Path(folder), address),
                 check_every_s=EVERY_S / faster,
                 tasks=sleeping_tasks,
             ) as cluster:
-                return _measured(cluster, scheduler.pid, others.pid, workers, points, faster)
+                found = _measured(cluster, scheduler.pid, others.pid, workers, points, faster)
+                return {**found, "connected_s": float(connected_s)}
         finally:
             for process in (others, scheduler):
                 process.kill()

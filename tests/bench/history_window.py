@@ -70,6 +70,7 @@ def measure(live_s: float) -> dict[str, object]:
     _, window = create([])
     session, panel = window.session, window.panels.history
     session.live_at_start = False
+    window.settings.calibrates_when_idle = False  # idle is to be idle
     model, table = session.history_model, panel.table
     window.resize(1920, 1080)
     window.panels.setSizes([500, 500])

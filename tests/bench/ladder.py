@@ -1,13 +1,19 @@
-"""All rungs of a workload as ratios in one run: its kernels, and the libraries they climb up to.
+"""All rungs of workloads as ratios in one run: their kernels, and the libraries they climb up to.
 
-    python tests/bench/ladder.py [matmul] [--size 512,1024] [--precision fp32,fp64] [--threads 1,2]
-                                 [--set packed,DEPTH=64 ...] [--least 0.95]
+    python tests/bench/ladder.py [matmul softmax ...] [--size 512,1024] [--precision fp32,fp64]
+                                 [--threads 1,2] [--set packed,DEPTH=64 ...] [--least 0.95]
+    python tests/bench/ladder.py --list all|short [--threads 1,2]
+
+Without a name it takes every workload whose kernels and libraries all compute the same; with
+``--list`` the problems of a list below, whatever rungs are too slow for them left out.
 
 At each size, precision and number of CPU threads every kernel of the workload, every library that
 this machine has for it, and each further word of ``--set`` (as ``gpuexplorer compare`` takes it)
 take turns, in an order that chance decides. A rung stands with its speed as a multiple of that of
 the rung before and of each library, with the 95 % interval of both, and as a share of the measured
-multiply-add rate or memory bandwidth where ``gpuexplorer calibrate`` has been run.
+multiply-add rate or memory bandwidth where ``gpuexplorer calibrate`` has been run. Where memory is
+the limit it stands beside the fastest copy of its largest array that any tool here reaches, too,
+which is measured before and after.
 
 Prints a table on standard error and one JSON document; with ``--least`` the exit code is 1 where
 the best rung does not reach so much of the best library's speed.
@@ -19,7 +25,7 @@ import argparse
 import json
 import sys
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,32 +39,94 @@ from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload
 
 Ratio = dict[str, float]
+RIDGE = 10.0
+"""Operations a byte below which memory is what counts."""
+
+
+class Problem(NamedTuple):
+    """One problem of a list: what is measured in turns there."""
+
+    workload: str
+    size: dict[str, int]
+    precision: str = "fp32"
+    leave_out: tuple[str, ...] = ()
+
+
+SLOW = (
+    "naive", "uncoalesced", "tiled",
+    "block_1d", "block_2d", "vectorized", "double_buffered", "pipelined", "warp_tiled",  # for cards
+)  # fmt: skip
+SHORT = (
+    Problem("matmul", {"N": 1024}, leave_out=SLOW),
+    Problem("matmul", {"N": 1024}, "fp64", leave_out=SLOW),
+    Problem("vector_add", {"N": 4194304}),
+    Problem("reduction", {"N": 4194304}),
+    Problem("transpose", {"N": 2048}),
+    Problem("softmax", {"B": 1024, "D": 1024}, leave_out=("naive", "block_row")),
+    Problem("layer_norm", {"B": 8, "S": 128, "D": 768}, leave_out=("two_passes",)),
+    Problem("attention", {"B": 4, "H": 8, "S": 256, "D": 64}, leave_out=("naive", "online")),
+)
+ALL = (
+    *(
+        Problem("matmul", {"N": n}, precision, leave_out=SLOW)
+        for n in (512, 1024, 2048) for precision in ("fp32", "fp64")
+    ),
+    Problem("matmul", {"N": 1024}, "fp16", leave_out=SLOW),
+    *(
+        Problem(workload, {"N": n}, precision)
+        for workload, n in (("vector_add", 4194304), ("reduction", 4194304), ("transpose", 2048))
+        for precision in ("fp32", "fp64")
+    ),
+    *(Problem("softmax", {"B": b, "D": d}) for b, d in ((1024, 1024), (4096, 256))),
+    *(Problem("layer_norm", {"B": 8, "S": s, "D": d}) for s, d in ((128, 768), (512, 1024))),
+    Problem("attention", {"B": 4, "H": 8, "S": 256, "D": 64}),
+    Problem("attention", {"B": 1, "H": 8, "S": 1024, "D": 64}, leave_out=("naive", "online")),
+    Problem("attention", {"B": 4, "H": 8, "S": 256, "D": 64}, "fp64", leave_out=("naive",)),
+    Problem("conv2d", {"B": 8, "C": 32, "K": 64, "H": 32, "R": 3}),
+)  # fmt: skip
+LISTS = {"all": ALL, "short": SHORT}
 
 
 def main() -> int:
     """Measure every combination, print each as it is done, and the document at the end."""
     options = parse()
-    workload = pick(load(()), options.workload)
+    known = load(())
+    names = options.workload or [name for name, one in known.items() if is_ladder(one)]
+    problems = LISTS.get(options.list) or [
+        Problem(name, {} if size is None else {"": size}, precision, tuple(options.leave_out))
+        for name, size, precision in product(names, options.size, options.precision)
+    ]
     found = []
     for threads in options.threads:
         devices = gpuexplorer.devices(threads=threads)
-        for size, precision in product(options.size, options.precision):
-            step = climb(options, workload, devices, threads, size, precision)
+        for problem in problems:
+            step = climb(options, pick(known, problem.workload), devices, threads, problem)
             show(step)
             found.append(step)
-    print(json.dumps({"workload": workload.name, "ladders": found}, indent=2))
+    print(json.dumps({"ladders": found}, indent=2))
     short = [s for s in found if not options.least <= s["best_rung_to_best_library"]["ratio"]]
     return 1 if short else 0
+
+
+def is_ladder(workload: Workload) -> bool:
+    """Return whether a workload has kernels and libraries, and all of them do the same."""
+    variants = workload.manifest.variants.values()
+    kinds = {v.call is not None for v in variants}
+    return kinds == {True, False} and not any(v.reference for v in variants)
 
 
 def parse() -> argparse.Namespace:
     """Return the options."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("workload", nargs="?", default="matmul")
-    parser.add_argument("--size", type=numbers, default=[512, 1024], help="of the first symbol")
+    parser.add_argument("workload", nargs="*")
+    parser.add_argument("--list", choices=list(LISTS), help="of problems, in place of all others")
+    parser.add_argument(
+        "--size", type=numbers, default=[None], help="of the first symbol (default: the manifest's)"
+    )
     parser.add_argument("--precision", type=lambda text: text.split(","), default=["fp32"])
     parser.add_argument("--threads", type=numbers, default=[1], help="CPU threads")
     parser.add_argument("--device", default="cpu")
@@ -75,17 +143,17 @@ def numbers(text: str) -> list[int]:
 
 
 def climb(
-    options: argparse.Namespace, workload: Workload, devices: DeviceList, threads: int, size: int,
-    precision: str,
+    options: argparse.Namespace, workload: Workload, devices: DeviceList, threads: int,
+    problem: Problem,
 ) -> dict[str, Any]:  # fmt: skip
     """Measure all rungs in turns; return them in the manifest's order, libraries last."""
     rungs: list[str] = []
     libraries: list[str] = []
     for name, variant in workload.manifest.variants.items():
-        if name in options.leave_out:
+        if name in problem.leave_out:
             continue
         request = RunRequest(
-            workload=workload.name, variant=name, size={"": size}, precision=precision,
+            workload=workload.name, variant=name, size=problem.size, precision=problem.precision,
             device=options.device,
         )  # fmt: skip
         try:
@@ -94,16 +162,53 @@ def climb(
             continue
         (libraries if variant.call else rungs).append(name)
     rungs += options.set
+    device = find_device(devices, options.device)
+    elements = copied_instead(options, problem, rungs[0], workload, devices)
+    copies = [best_copy(options, problem, elements, devices, threads)] if elements else []
     compared = gpuexplorer.compare(
-        *rungs, *libraries, workload=workload.name, size=size, precision=precision,
+        *rungs, *libraries, workload=workload.name, size=problem.size, precision=problem.precision,
         device=options.device, threads=threads, rounds=options.rounds, allow_long=True,
     )  # fmt: skip
-    return document(compared, rungs, libraries, find_device(devices, options.device))
+    copies += [best_copy(options, problem, elements, devices, threads)] if elements else []
+    return document(compared, rungs, libraries, device, max(copies, default=None))
+
+
+def copied_instead(
+    options: argparse.Namespace, problem: Problem, rung: str, workload: Workload,
+    devices: DeviceList,
+) -> int:  # fmt: skip
+    """Return the elements of a problem's largest array; 0 where memory is not its limit."""
+    request = RunRequest(
+        workload=workload.name, variant=rung, size=problem.size, precision=problem.precision,
+        device=options.device,
+    )  # fmt: skip
+    config = complete(request, workload, devices)
+    plan = make_plan(workload, config, find_device(devices, config.device))
+    bound = plan.flops < RIDGE * (plan.compulsory_read_B + plan.compulsory_write_B)
+    return max(a.elements for a in plan.arrays if a.role != "scratch") if bound else 0
+
+
+def best_copy(
+    options: argparse.Namespace, problem: Problem, elements: int, devices: DeviceList, threads: int
+) -> float:
+    """Return the bandwidth in B/s of the fastest copy of an array of so many elements."""
+    device = find_device(devices, options.device)
+    calls = {call for one in devices if one.hardware_id == device.hardware_id
+             for call in one.libraries}  # fmt: skip
+    words = ["copy", "copy:512", *(
+        f"copy_{library}" for library in ("numpy", "torch", "cupy") if f"{library}.copy" in calls
+    )]  # fmt: skip
+    compared = gpuexplorer.compare(
+        *words, workload="stream", size=elements, precision=problem.precision,
+        device=options.device, threads=threads, rounds=max(6, options.rounds // 2), allow_long=True,
+    )  # fmt: skip
+    return max(one.run.throughput.bandwidth_B_per_s or 0.0 for one in compared.contestants)
 
 
 def document(
-    compared: ComparisonResult, rungs: list[str], libraries: list[str], device: DeviceInfo
-) -> dict[str, Any]:
+    compared: ComparisonResult, rungs: list[str], libraries: list[str], device: DeviceInfo,
+    copy_B_per_s: float | None,
+) -> dict[str, Any]:  # fmt: skip
     """Return one ladder: each contestant's rate and share of its roof, and its ratios."""
     by_name = dict(zip([*rungs, *libraries], compared.contestants, strict=True))
     first = compared.contestants[0].run
@@ -115,6 +220,8 @@ def document(
             step["to_the_rung_before"] = faster(by_name[before[name]], one)
         if name in rungs:
             step["to"] = {library: faster(by_name[library], one) for library in libraries}
+        if copy_B_per_s:
+            step["to_the_best_copy"] = (step["bandwidth_B_per_s"] or 0.0) / copy_B_per_s
         steps[name] = step
     best_rung, best_library = (
         min(names, key=lambda n: by_name[n].run.timing.median_s) if names else None
@@ -124,11 +231,13 @@ def document(
     if best_rung and best_library:
         best = faster(by_name[best_library], by_name[best_rung])
     return {
+        "workload": first.config.workload,
         "device": device.name,
         "threads": first.config.threads,
         "size": first.config.size,
         "precision": first.config.precision,
         "rounds": compared.rounds,
+        "best_copy_B_per_s": copy_B_per_s,
         "best_rung": best_rung,
         "best_library": best_library,
         "best_rung_to_best_library": best,
@@ -169,12 +278,17 @@ def show(ladder: dict[str, Any]) -> None:
     """Print one ladder as a table."""
     size = ", ".join(f"{symbol} = {value}" for symbol, value in ladder["size"].items())
     threads = "" if ladder["threads"] is None else f", CPU threads: {ladder['threads']}"
-    print(f"{size}, {ladder['precision']}{threads}", file=sys.stderr)
+    print(f"{ladder['workload']}: {size}, {ladder['precision']}{threads}", file=sys.stderr)
     for name, step in ladder["steps"].items():
         words = [f"{name:<28}", f"{quantity(step['time_s'], 's'):>9}"]
         words.append(f"{quantity(step['flop_per_s'] or 0.0, 'FLOP/s'):>13}")
+        words.append(f"{quantity(step['bandwidth_B_per_s'] or 0.0, 'B/s'):>10}")
         if "share_of_arithmetic" in step:
             words.append(f"{step['share_of_arithmetic']:4.0%} of the multiply-add rate")
+        if "share_of_memory" in step:
+            words.append(f"{step['share_of_memory']:4.0%} of the memory bandwidth")
+        if "to_the_best_copy" in step:
+            words.append(f"best copy × {step['to_the_best_copy']:.2f}")
         if "to_the_rung_before" in step:
             words.append(f"rung before × {interval(step['to_the_rung_before'])}")
         words += [f"{library} × {interval(r)}" for library, r in step.get("to", {}).items()]

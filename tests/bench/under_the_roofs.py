@@ -62,16 +62,7 @@ def share_of_roof(result: RunResult, ceilings: Ceilings) -> float:
 def calibrated(session: EngineSession, devices: DeviceList, device: DeviceInfo) -> Ceilings:
     """Measure the ceilings quickly."""
     calibration = Calibration(devices, device, quick=True)
-    while (task := calibration.task) is not None:
-        candidate = task.candidate
-        try:
-            result = session.measure(
-                candidate.config, candidate.workload, RunOptions(seconds=task.stage.seconds)
-            ).result()
-        except ExplorerError as error:
-            calibration.failed(error)
-        else:
-            calibration.took(result)
+    calibration.run(lambda task: session.measure(*task.asked).result())
     return calibration.ceilings()
 
 

@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from gpuexplorer.calibration.calibrate import Calibration, fastest_stretch, rate_of
+from gpuexplorer.calibration.calibrate import Calibration, NextRun, fastest_stretch, rate_of
 from gpuexplorer.calibration.plan import ceiling_workloads, stages
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
-from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.core.errors import CannotRunHere, DeviceLost, WorkFailed
 from gpuexplorer.core.result import RunResult, Throughput
 from gpuexplorer.workloads.library import calls_of
 from gpuexplorer.workloads.loader import load
@@ -157,6 +157,26 @@ def test_failures_are_noted_and_the_rest_goes_on() -> None:
             calibration.took(result_of(calibration, 1e-3))
     assert calibration.failures and all("the kernel broke" in f for f in calibration.failures)
     assert {c.kind for c in calibration.ceilings().ceilings} >= {"copy", "fma"}
+
+
+def test_a_run_that_fails_is_left_out_and_a_lost_device_ends_all() -> None:
+    calibration, told = Calibration(BOTH, KERNELS), list[str]()
+
+    def measure(task: NextRun) -> RunResult:
+        config, workload, options = task.asked
+        assert workload.name == config.workload and options.seconds == task.stage.seconds
+        if len(told) == 9:
+            raise DeviceLost("the device is gone")
+        if config.variant == "copy":
+            raise WorkFailed("the kernel broke")
+        return result_of(calibration, 1e-3)
+
+    with pytest.raises(DeviceLost):
+        calibration.run(measure, lambda task: told.append(task.words), ends=DeviceLost)
+    assert calibration.done == 8 and len(told) == 9
+    assert calibration.failures and all("the kernel broke" in f for f in calibration.failures)
+    calibration.run(measure, lambda task: told.append(task.words), ends=DeviceLost)
+    assert calibration.task is None and calibration.done == len(told) - 1
 
 
 def test_nothing_measured_is_an_error_that_says_why() -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import itertools
 import random
 import statistics
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,13 +100,19 @@ class Monkey:
         do()
 
     def _target(self) -> QWidget:
-        """Return a widget that can be used now: of what is in front, if something is."""
-        from PySide6.QtWidgets import QWidget
+        """Return a widget that can be used now: of what is in front, if something is.
 
+        Not by ``findChildren``: what that returns Qt for Python keeps in Python as long as the
+        window lives, widgets that are gone as well, and it would count as the window's growth.
+        """
         front = self._application.activePopupWidget() or self._application.activeModalWidget()
         tops = [w for w in self._application.topLevelWidgets() if w.isVisible()]
         top = front or self._chance.choice([self._window, *tops])
-        inside = [w for w in top.findChildren(QWidget) if w.isVisible() and w.isEnabled()]
+        inside = [
+            widget
+            for widget in self._application.allWidgets()
+            if widget.isVisible() and widget.isEnabled() and top.isAncestorOf(widget)
+        ]
         chosen = self._chance.choice(inside) if inside else top
         self._note(f"{type(chosen).__name__} {chosen.objectName()}")
         return chosen
@@ -316,6 +323,10 @@ def _growth_B(rests: Sequence[int]) -> int:
     return round(statistics.median(slopes) * (len(rests) - 1)) if slopes else 0
 
 
+def _in_MiB(held: Mapping[str, int]) -> dict[str, float]:
+    return {name.removesuffix("_B"): round(size / 2**20, 1) for name, size in held.items()}
+
+
 def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
     """Let a monkey loose for so long; return what came of it."""
     world = World()
@@ -358,6 +369,7 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
             if passed_s >= SETTLED_AFTER_S + REST_EVERY_S * len(rests):
                 held, complaints = rest(puppet, process)
                 rests.append(held)
+                sys.stderr.write(f"after {passed_s:.0f} s at rest: {_in_MiB(held)}\n")
                 wrong += [f"at rest {len(rests)}: {words}" for words in complaints]
             time.sleep(LOOK_S)
         if puppet.alive:
@@ -377,8 +389,8 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
         "slowest_answer_s": round(slowest_s, 2), "slowest_with_waiting_s": round(longest_s, 2),
         "growth_MiB": round(growth_B / 2**20, 2),
         "at_rest_MiB": {
-            name.removesuffix("_B"): [round(held.get(name, 0) / 2**20, 1) for held in rests]
-            for name in ("process_B", "used_B", "apart_B", "free_B")
+            name: [_in_MiB(held).get(name, 0.0) for held in rests]
+            for name in ("process", "used", "apart", "free")
         },
         "memory_MiB": [round(used / 2**20, 1) for _, used in memory[:: max(1, len(memory) // 20)]],
         "wrong": wrong[:50], "ok": not wrong,

@@ -22,6 +22,7 @@ from gpuexplorer.gui import app
 from gpuexplorer.gui.allocator import give_back
 from gpuexplorer.gui.export import exported_runs
 from gpuexplorer.gui.help import PAGES
+from gpuexplorer.gui.restart import Restart
 from gpuexplorer.gui.theme import forget_styles
 from gpuexplorer.gui.widgets.late import LateView
 from gpuexplorer.history.store import Store
@@ -45,14 +46,14 @@ class Puppet:
         self.complaints: list[str] = []
         self.notices: list[tuple[str, str]] = []
         qInstallMessageHandler(lambda kind, context, text: self.complaints.append(f"Qt: {text}"))
+        # Another size of text would be shown by another process, and this one be gone.
+        Restart.begin = lambda restart: None  # type: ignore[assignment, method-assign]
         self.application, self.window = app.create([])
         self.monkey: Monkey | None = None
         self._size = self.window.size()
         app._catch_all(self.window)
         app._close_on_interrupt(self.window)
         self.window.sessions.may_close = lambda: True  # type: ignore[method-assign]
-        # Another size of text would be shown by another process, and this one be gone.
-        self.window.restart.begin = lambda: None  # type: ignore[method-assign]
         self._true_hook, sys.excepthook = sys.excepthook, self._hook
         self._ticks = QTimer()  # as the program has it, so that Python sees Ctrl-C
         self._ticks.timeout.connect(lambda: None)

@@ -79,8 +79,8 @@ def test_with_a_gpu_its_own_times_are_told() -> None:
 def test_what_is_left_out_is_said() -> None:
     profile = msgspec.structs.replace(made_profile(), calls_total=131_072, operators_total=2500)
     said = " ".join(notes(profile))
-    assert "the 8 longest of 131,072 calls" in said
-    assert "the 4 longest of 2,500 operators" in said
+    assert "the 8 longest of 131\u202f072 calls" in said
+    assert "the 4 longest of 2\u202f500 operators" in said
     assert "1.00 ms while it was recorded, 800 µs before" in said
 
 

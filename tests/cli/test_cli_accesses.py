@@ -22,7 +22,7 @@ def test_the_table_names_the_line_and_what_to_change(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     words = " ".join(done.stdout.split())
-    assert "warp 0 of 2 in block 0,0,0 of a grid of 64x1x1 blocks" in words
+    assert "warp 0 of 2 in block 0,0,0 of a grid of 64×1 blocks of 1×64 threads" in words
     assert "Line 9 fetches 32 sectors of 32 B for 128 B a request (A[row * N + k])" in words
     assert "swap x and y of the block" in words
     assert "counted from the source, run on the CPU device" in words

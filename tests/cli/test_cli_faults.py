@@ -173,7 +173,7 @@ class Thing: pass
 def interrupt(reference):
     raise KeyboardInterrupt
 
-def command(arguments):
+def command(arguments, collecting):
     thing = Thing()
     reference = weakref.ref(thing, interrupt)
     del thing

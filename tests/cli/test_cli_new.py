@@ -5,10 +5,21 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from gpuexplorer.cli import main
+from gpuexplorer.cli import watch as watching
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.search.versions import Version, Versions
+from gpuexplorer.workloads.kernel_file import Answers
+from gpuexplorer.workloads.loader import keep_manifest
+from gpuexplorer.workloads.workload import Workload
 from tests.support.cli import assert_one_sentence, cli_command, cli_environment, run_cli
 from tests.support.own_kernels import TEMPLATES, TEXTBOOK, WITH_CPU
 
@@ -61,7 +72,7 @@ def test_a_template_runs_as_the_instance_that_is_launched(
     run = json.loads((tmp_path / "run.json").read_bytes())
     assert run["verification"]["ok"] and run["config"]["size"] == {"n": 5000}
     assert run["config"]["variant"] == "blockSum_float_128"
-    other = ("--variant", "blockSum_float_64", "--size", "4097", "--seconds", "0.05")
+    other = ("--variant", "blockSum<float, 64>", "--size", "4097", "--seconds", "0.05")
     done = run_cli("run", "sums.cu", *other, cwd=tmp_path, environment=environment)
     assert done.returncode == 0 and "verified" in done.stdout, done.stderr
 
@@ -79,6 +90,7 @@ def test_a_function_for_the_cpu_says_what_is_right_and_is_timed_as_well(
     assert json.loads((tmp_path / "run.json").read_bytes())["verification"] == {
         "ok": True, "tolerance": 1e-4, "method": "full, variant matrixMulCPU",
         "max_rel_error": pytest.approx(0, abs=1e-5), "rms_rel_error": pytest.approx(0, abs=1e-5),
+        "not_compared": [],
     }  # fmt: skip
     assert "against matrixMulCPU's results in every element" in " ".join(done.stdout.split())
     done = run_cli(*common, "--variant", "forgetful", cwd=tmp_path, environment=environment)
@@ -145,6 +157,64 @@ def test_what_a_wrong_reference_says_is_a_wrong_result_and_none_is_not_verified(
     done = run_cli(*common, "--reference", "none", cwd=tmp_path, environment=environment)
     assert done.returncode == 0, done.stderr
     assert "Not verified: its manifest does not say what a right result is." in done.stdout
+
+
+TWO_OUTPUTS = """\
+__global__ void both(const float* A, const float* B, float* sum, float* difference, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) { sum[i] = A[i] + B[i]; difference[i] = B[i] - A[i]; }
+}
+"""
+
+
+def test_an_output_of_which_nobody_says_what_it_should_be_is_named_beside_every_figure(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    (tmp_path / "two.cu").write_text(TWO_OUTPUTS, encoding="utf-8")
+    common = ("run", "two.cu", "--size", "64", "--seconds", "0.05")
+    done = run_cli(
+        *common, "--reference", "sum=A + B", "--reference", "difference=none", "--json",
+        "run.json", cwd=tmp_path, environment=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    check = json.loads((tmp_path / "run.json").read_bytes())["verification"]
+    assert check["ok"] and check["not_compared"] == ["difference"]
+    assert "verified except difference" in " ".join(done.stdout.split())
+    swept = ("sweep", "two.cu", "--block-x", "32,64", "--seconds", "0.05")
+    done = run_cli(*swept, cwd=tmp_path, environment=environment)
+    assert "Nothing says what difference should be: not verified." in done.stdout
+    for words, runs in (("not verified", 3), ("verified", 0)):
+        searched = ("history", "--search", words, "--json")
+        done = run_cli(*searched, cwd=tmp_path, environment=environment)
+        assert len(json.loads(done.stdout)["runs"]) == runs, done.stdout
+    (tmp_path / "two.toml").unlink()
+    both = ("--reference", "sum=A + B", "--reference", "difference=B - A")
+    done = run_cli(*common, *both, cwd=tmp_path, environment=environment)
+    assert "verified " in done.stdout and "except" not in done.stdout
+
+
+def test_what_threads_ask_for_is_counted_where_no_manifest_says_it(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    (tmp_path / "columns.cu").write_text(
+        "__global__ void plusOne(const float *A, float *B, int n) {\n"
+        "  int row = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  int col = blockIdx.y * blockDim.y + threadIdx.y;\n"
+        "  if (row < n && col < n) B[row * n + col] = A[row * n + col] + 1.0f;\n}\n",
+        encoding="utf-8",
+    )
+    done = run_cli(
+        "run", "columns.cu", "--size", "64", "--block", "32x4", "--seconds", "0.05",
+        "--reference", "A + 1", "--json", "run.json", cwd=tmp_path, environment=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    traffic = json.loads((tmp_path / "run.json").read_bytes())["traffic"]
+    asked = [(t["read_B"], t["write_B"]) for t in traffic if t["source"] == "counted"]
+    assert asked == [(64 * 64 * 4, 64 * 64 * 4)]
+    said = " ".join(done.stdout.split())
+    assert "1 × the bytes needed · counted from the source, run on the CPU device" in said
+    assert "Line 4 fetches 32 sectors of 32 B for 128 B a request" in said
+    assert "swap x and y in its index" in said
 
 
 def test_new_begins_a_file_that_runs_at_once(tmp_path: Path, environment: dict[str, str]) -> None:
@@ -217,6 +287,48 @@ def test_each_version_that_is_saved_is_measured_beside_the_one_before(
     process.send_signal(signal.SIGINT)
     rest, _ = process.communicate(timeout=60)
     assert (process.returncode, rest) == (0, "measured 2 versions\n")
+
+
+def test_what_is_saved_while_the_engine_starts_is_the_next_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "mine.cu"
+    source.write_text(WITH_CPU, encoding="utf-8")
+    keep_manifest(source, Answers(unchecked=True))
+    taken: list[str] = []
+
+    @contextmanager
+    def open_session(_: object) -> Iterator[object]:
+        source.write_text(f"{WITH_CPU}// saved meanwhile\n", encoding="utf-8")
+        yield SimpleNamespace(devices=DeviceList)
+
+    def take(self: Versions, _: object, workload: Workload, *__: object) -> Version:
+        taken.append(workload.source.files["mine.cu"])
+        if len(taken) > 1:
+            raise KeyboardInterrupt
+        return Version(1, workload, "2026-01-01T00:00:00.000+00:00", error=WorkFailed("no"))
+
+    monkeypatch.setattr(watching, "open_session", open_session)
+    monkeypatch.setattr(Versions, "take", take)
+    assert main(["run", str(source), "--watch"]) == 0
+    assert [text.endswith("meanwhile\n") for text in taken] == [False, True]
+
+
+def test_of_two_files_of_one_name_the_one_that_is_not_meant_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for place in ("one", "two"):
+        (tmp_path / place).mkdir()
+        source = tmp_path / place / "mine.cu"
+        source.write_text(WITH_CPU, encoding="utf-8")
+        keep_manifest(source, Answers(unchecked=True))
+    monkeypatch.chdir(tmp_path)
+    words = ["analyze", "mine", "--arch", "sm_80"]
+    assert main([*words, "--kernels", "one/mine.cu", "--kernels", "two/mine.cu"]) == 0
+    said = capsys.readouterr().err
+    assert "warning: one/mine.cu is named 'mine', too, and two/mine.cu is used" in said
+    assert main([*words, "--kernels", "one/mine.cu", "--kernels", "one/mine.cu"]) == 0
+    assert "warning" not in capsys.readouterr().err
 
 
 def test_watching_is_for_files_of_ones_own(tmp_path: Path, environment: dict[str, str]) -> None:

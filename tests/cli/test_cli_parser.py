@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from gpuexplorer.cli import main, parser, values
 from gpuexplorer.cli.run import limits_of
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.history.place import ENVIRONMENT_VARIABLE
 
 
 @pytest.mark.parametrize(
@@ -183,3 +185,40 @@ def test_every_command_of_the_help_exists() -> None:
     assert list(offered) == list(parser.COMMANDS)
     for name, command in offered.items():
         assert command.format_help().startswith(f"usage: gpuexplorer {name}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "value"),
+    [
+        (["--history", "a.sqlite", "run", "matmul"], "history", "a.sqlite"),
+        (["--history", "a.sqlite", "history", "purge"], "history", "a.sqlite"),
+        (["history", "--history", "a.sqlite", "show", "3f2a"], "history", "a.sqlite"),
+        (
+            ["--history", "a.sqlite", "run", "matmul", "--history", "b.sqlite"],
+            "history",
+            "b.sqlite",
+        ),
+        (["--threads", "3", "sweep", "matmul"], "threads", 3),
+        (["--engine", "torch", "run", "matmul"], "python", "torch"),
+        (["--nice", "0", "devices"], "nice", 0),
+        (["-v", "history", "show", "3f2a"], "verbose", True),
+        (["--trust", "run", "matmul"], "trust", True),
+        (
+            ["--kernels", "a", "run", "matmul", "--kernels", "b"],
+            "kernels",
+            [Path("a"), Path("b")],
+        ),
+    ],
+)
+def test_what_is_given_before_a_command_counts_for_it(
+    arguments: list[str], name: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, "")  # what is parsed sets it; set back afterwards
+    monkeypatch.setattr(parser, "choose_sharing", lambda *_: None)
+    assert getattr(parser.parse(arguments), name) == value
+
+
+def test_what_a_command_does_not_have_is_refused_before_it_too() -> None:
+    with pytest.raises(InputError, match=r"'workloads' has no option --threads") as refused:
+        parser.parse(["--threads", "3", "workloads"])
+    assert refused.value.remedy == "see 'gpuexplorer workloads --help'"

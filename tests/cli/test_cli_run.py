@@ -36,7 +36,7 @@ FIELDS: dict[str, set[str]] = {
     },
     "phases_s": {"compile", "allocate", "host_to_device", "kernel", "device_to_host", "free"},
     "throughput": {"flop_per_s", "bandwidth_B_per_s"},
-    "verification": {"ok", "max_rel_error", "tolerance", "method", "rms_rel_error"},
+    "verification": {"ok", "max_rel_error", "tolerance", "method", "rms_rel_error", "not_compared"},
     "resources": {
         "registers_per_thread", "shared_B", "local_B", "occupancy", "occupancy_limiter",
     },

@@ -160,6 +160,25 @@ def test_terminal_and_api_measure_on_a_cluster_as_they_do_here(tmp_path: Path) -
         assert one.chosen is not None and len(one.cards) == 1
 
 
+def test_a_worker_that_does_not_answer_keeps_no_search_from_the_others(tmp_path: Path) -> None:
+    """A workload was brought to all of them at a time, which waited for every one."""
+    with cluster_up(tmp_path / "cluster", "--local", "2") as up:
+        up.wait_for("2 workers")
+        with Cluster(up.place, slower_by=NEVER) as cluster:
+            _, other = cluster.workers
+            pid = cluster.client.run(os.getpid)[other.address]
+            device = next(one.id for one in cluster.devices if one.runs_kernels)
+            request = RunRequest(workload="matmul", variant="naive", size={"": 16}, device=device)
+            config = complete(request, MATMUL, cluster.devices)
+            cluster.most = 1
+            os.kill(pid, signal.SIGSTOP)
+            try:
+                news = list(cluster.spread([config], MATMUL, Measuring(samples=3)))
+            finally:
+                os.kill(pid, signal.SIGCONT)
+    assert len([one for one in news if one is not None and one.result is not None]) == 1
+
+
 def check_samples_come_live(place: ClusterPlace) -> None:
     """What a run samples is told while it goes on, and only to whoever wants to know."""
     told: list[int] = []

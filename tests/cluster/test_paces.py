@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuexplorer.cluster.agenda import Lane
-from gpuexplorer.cluster.paces import EVERY_S, LOOKS, MOST_RESTS, REST_S, Paces
+from gpuexplorer.cluster.paces import EVERY_S, LOOKS, REST_S, Paces
 from tests.cluster.test_agenda import config, lane
 
 CONFIGS = [config(4, x) for x in range(1, 9)]
@@ -90,17 +90,57 @@ def test_a_reference_that_cannot_be_measured_gives_way_to_the_next() -> None:
     assert known.due(one) is None, "then workers measure without a reference"
 
 
-def test_that_all_workers_stay_slow_is_told_after_some_time() -> None:
+def test_where_all_workers_are_slow_they_rest_once_and_then_their_pace_is_usual() -> None:
+    clock = Clock()
+    known, one, two = Paces(CONFIGS, clock=clock), lane("a", "one"), lane("b", "two")
+    for worker in (one, two):
+        known.took(worker, 1.0, 1.0)
+    clock.now += EVERY_S
+    assert looks(known, one, 2.1) and not known.accepted(one), "the other may be good"
+    assert looks(known, two, 2.0) and not known.accepted(two), "they rest"
+    assert known.due(one) is None and known.due(two) is None
+    clock.now += REST_S
+    assert known.took(one, 2.1, 2.1) and known.accepted(one)
+    assert known.usual_s(one) == 2.0
+    for worker, seconds in ((one, 2.1), (two, 2.0)):
+        assert known.due(worker) is not None and not known.took(worker, seconds, seconds)
+        known.measured(worker, 7)
+    known.took(one, 1.0, 1.0)
+    assert not known.took(one, 2.1, 2.1), "that it was fast for a moment makes it slow no more"
+    clock.now += EVERY_S
+    assert looks(known, one, 3.0) and not known.accepted(one)
+    assert known.pace(two).due <= clock.now and not known.pace(two).slow
+
+
+def test_workers_that_cool_down_in_each_rest_without_anything_that_holds_rest_no_more() -> None:
     clock = Clock()
     known, one = Paces(CONFIGS, clock=clock), lane("a", "one")
     known.took(one, 1.0, 1.0)
     clock.now += EVERY_S
-    looks(known, one, 2.0)
-    for _ in range(MOST_RESTS):
-        assert not known.exhausted([one])
-        clock.now += REST_S
-        known.took(one, 2.0, 2.0)
-    assert known.exhausted([one])
+    assert looks(known, one, 1.2) and not known.accepted(one)
+    clock.now += REST_S
+    assert not known.took(one, 1.0, 1.0), "cool again"
+    known.measured(one, 4)
+    clock.now += EVERY_S
+    assert looks(known, one, 1.2) and known.accepted(one), "as hot as before, and nothing held"
+    assert not known.took(one, 1.2, 1.2)
+
+
+def test_only_workers_with_the_same_reference_are_held_against_each_other() -> None:
+    known = Paces([*CONFIGS, config(4, 1, "opencl:0")])
+    both, host = lane("a", "one", "cuda:0", "opencl:0"), lane("b", "two", "opencl:0")
+    known.took(both, 1.0, 1.0)
+    assert not known.took(host, 9.0, 9.0)
+
+
+def test_a_slow_worker_whose_reference_cannot_be_measured_any_more_goes_on() -> None:
+    clock = Clock()
+    known, one = Paces(CONFIGS[:1], clock=clock), lane("a", "one")
+    known.took(one, 1.0, 1.0)
+    clock.now += EVERY_S
+    assert looks(known, one, 2.0)
+    known.failed(CONFIGS[0])
+    assert not known.pace(one).slow and known.due(one) is None
 
 
 def test_a_launch_whose_time_scatters_makes_nobody_slow() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,26 @@ from tests.support.cli import assert_one_sentence, run_cli
 )
 def test_an_address_that_is_safe_is_taken_as_it_is(address: str) -> None:
     assert find_cluster(address).scheduler == address
+
+
+@pytest.mark.skipif(os.name == "nt", reason="users' rights are POSIX's")
+def test_a_file_that_others_wrote_or_may_change_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "cluster.toml"
+    file.write_text('schema = "gpuexplorer/cluster/1"\nscheduler = "tls://gpu7:8786"\n')
+    file.chmod(0o664)
+    assert find_cluster(str(file)).encrypted
+    file.chmod(0o666)
+    with pytest.raises(InputError, match="can be written by somebody else"):
+        find_cluster(str(file))
+    file.chmod(0o600)
+    if os.geteuid() == 0:
+        os.chown(file, 4321, -1)
+    owner = file.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(InputError, match="use a cluster of your own"):
+        find_cluster(str(tmp_path))
 
 
 @pytest.mark.parametrize("address", ["tcp://gpu7:8786", "tcp://10.0.0.7:8786", "tcp://0.0.0.0:1"])

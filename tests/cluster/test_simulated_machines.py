@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+import queue
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 pytest.importorskip("distributed")
 
+from gpuexplorer.cluster import spreading
+from gpuexplorer.cluster.agenda import Lane
 from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.library import load_distributed
+from gpuexplorer.cluster.paces import Paces
 from gpuexplorer.cluster.place import ClusterPlace
+from gpuexplorer.cluster.spreading import Spreading
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.tuning import Budget
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.history.store import Query, Store
@@ -28,6 +35,7 @@ from gpuexplorer.search.tune_keep import TuningKeeper, find_tuned
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load
 from tests.support import simulated_tasks
+from tests.support.detached_jobs import until
 from tests.support.problems import device
 from tests.support.simulated_machines import landscape
 from tests.support.simulated_tasks import LAUNCH_S, MACHINES, TIMES, Machine
@@ -105,6 +113,54 @@ def test_a_worker_that_is_slow_from_the_start_measures_nothing_that_counts(worke
     assert len(said) == 1 and "machine 1" in said[0]
 
 
+def test_a_search_ends_though_the_only_worker_for_a_device_has_become_slow_for_good(
+    workers: Any,
+) -> None:
+    MACHINES.update({0: Machine(slower=lambda done: 1.0 if done < 30 else 1.4)})
+    MACHINES[1] = Machine(card="Card B")
+    said: list[str] = []
+    with simulated(workers, check_every_s=0.2, on_trouble=said.append) as cluster:
+        both = space("cuda:0", "cuda:1")
+        document = SpaceSweep(both, MATMUL, cluster.devices, Measuring(samples=5)).run(cluster)
+        assert len(document.measured) == 2 * POINTS
+        assert said[-1].startswith(
+            "every worker with cuda:0 has become slow: the reference takes 1.40 ms, where 1.00 ms"
+        )
+
+        MACHINES[0].done = 0
+        TIMES["Card A"] = landscape
+        tuned = tuned_space(cluster.devices)
+        options = TuningOptions(sampler="grid", budget=Budget())
+        tuning = Tuner(cluster, MATMUL, tuned, options).run()
+    assert tuning.best is not None
+    assert tuning.best.key == min(tuned.legal.values(), key=landscape).key
+    assert len([one for one in said if one.startswith("every worker with cuda:0")]) == 2
+
+
+class _Nobody:
+    """A search that has something left and gives it to nobody; all else of it is the agenda's."""
+
+    records, proves, waiting, devices = False, False, 1, frozenset({"cuda:0"})
+
+    def room(self, lanes: int) -> int:
+        return 1
+
+    def take(self, lane: Any) -> None:
+        return None
+
+
+def test_a_search_whose_workers_take_nothing_ends_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(spreading, "LOOK_S", 0.01)
+    monkeypatch.setattr(spreading, "POLL_S", 0.01)
+    lane = Lane("a", "one", {"cuda:0": device("cuda:0")})
+    cluster = SimpleNamespace(workers=[lane], lanes=1, look=lambda: ([], []))
+    going = Spreading(cluster, _Nobody(), "", Measuring(), "", queue.SimpleQueue(), Paces([]), {})  # type: ignore[arg-type]
+    with pytest.raises(WorkFailed, match="no worker of the cluster takes what is left"):
+        list(itertools.islice(going.news(), 1000))
+
+
 def test_other_hardware_is_not_used_unless_asked_for_and_each_run_says_what_measured_it(
     workers: Any,
 ) -> None:
@@ -154,6 +210,23 @@ def test_a_search_ends_when_nobody_is_left_for_its_device_and_a_later_one_is_not
         assert measured == {"cuda:0", "cuda:1"}
         again = SpaceSweep(space("cuda:1"), MATMUL, cluster.devices, Measuring(samples=5))
         assert len(again.run(cluster).measured) == POINTS
+
+
+def test_the_scheduler_keeps_few_results_and_none_of_who_has_left(workers: Any) -> None:
+    """It kept the last hundred of every search, for good."""
+    MACHINES.update({0: Machine(), 1: Machine()})
+
+    def kept() -> int:
+        events = looking.get_events()
+        return sum(isinstance(one, bytes) for topic in events.values() for _, one in topic)
+
+    with workers.get_client() as looking:
+        with simulated(workers) as cluster:
+            for _ in range(2):
+                sweep = SpaceSweep(space(), MATMUL, cluster.devices, Measuring(samples=5))
+                assert len(sweep.run(cluster).measured) == POINTS
+            assert 0 < kept() <= 100
+        until(lambda: not kept(), kept)
 
 
 def test_workers_without_the_resource_are_told(workers: Any) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 pytest.importorskip("distributed")
 
+from gpuexplorer.cli import cluster, main
 from gpuexplorer.cluster.certificates import make_certificates, place_in
 from gpuexplorer.cluster.connection import connect
 from gpuexplorer.cluster.hosts import Host, read_hosts
@@ -22,12 +24,13 @@ from gpuexplorer.cluster.place import is_loopback
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from tests.support.cli import assert_one_sentence, run_cli
 from tests.support.clusters import cluster_up
+from tests.support.detached_jobs import until
 from tests.support.sshd import Sshd
 
 SBATCH = """#!/bin/sh
-# Stands for SLURM's: keeps the script, and runs the job on this machine.
+# Stands for SLURM's: keeps the script, which is gone afterwards, and runs that on this machine.
 cp "$1" "$STUB/script.sh"
-sh "$1" > "$STUB/job.log" 2>&1 &
+sh "$STUB/script.sh" > "$STUB/job.log" 2>&1 &
 echo $! > "$STUB/job.pid"
 echo "Submitted batch job 42"
 """
@@ -54,10 +57,27 @@ def listening(pid: int) -> set[str]:
 def test_a_cluster_that_is_ended_leaves_no_process(how: signal.Signals, tmp_path: Path) -> None:
     with cluster_up(tmp_path / "cluster", "--local", "1") as up:
         up.wait_for("1 worker")
-        code, left = up.end(how)
+        code, left = up.end(how, group=how == signal.SIGINT)
+        if how != signal.SIGKILL:
+            up.wait_for("the cluster has ended")
+            assert [line for line in up.said if not line.startswith("gpuexplorer: ")] == []
     assert left == []
     assert code == (-signal.SIGKILL if how == signal.SIGKILL else 130)
     assert (tmp_path / "cluster" / "cluster.toml").exists() == (how == signal.SIGKILL)
+
+
+def test_a_cluster_that_is_ended_while_it_starts_leaves_no_process_and_says_so(
+    tmp_path: Path,
+) -> None:
+    """Dask printed pages of what it was in the middle of."""
+    with cluster_up(tmp_path / "cluster", "--local", "1") as up:
+        until((tmp_path / "cluster" / "key.pem").exists)
+        assert up.end(signal.SIGINT) == (130, [])
+        up.wait_for("the cluster has ended")
+    assert up.said == [
+        "gpuexplorer: the cluster ends as soon as it has started; once more ends it at once\n",
+        "gpuexplorer: the cluster has ended\n",
+    ]
 
 
 def test_a_cluster_here_is_reached_from_here_with_its_certificate_alone_and_ended_by_down(
@@ -83,6 +103,23 @@ def test_a_cluster_here_is_reached_from_here_with_its_certificate_alone_and_ende
         assert done.returncode == 0, done.stderr
         assert up.process.wait(60) == 0
         assert psutil.wait_procs(below, timeout=60)[1] == []
+
+
+def test_a_folder_that_holds_other_things_keeps_its_rights_and_one_of_others_is_refused(
+    tmp_path: Path,
+) -> None:
+    """Its rights were changed, whatever it was; others could have put their scheduler in there."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("")
+    folder.chmod(0o755)
+    make_certificates(folder)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+    assert stat.S_IMODE((folder / "key.pem").stat().st_mode) == 0o600
+    folder.chmod(0o777)
+    said = run_cli("cluster", "up", "--local", "1", "--folder", folder, cwd=tmp_path)
+    assert assert_one_sentence(said, 2).startswith(f"others may write in {folder}, and whoever")
+    assert not (folder / ".lock").exists()
 
 
 @pytest.fixture
@@ -129,6 +166,61 @@ def test_a_job_of_slurm_asks_for_a_gpu_shows_the_certificate_and_becomes_a_worke
     assert (tmp_path / "cancelled").read_text().split() == ["42"]
 
 
+TAKES_ONE = """#!/bin/sh
+mkdir "$STUB/first" 2> /dev/null && echo Submitted batch job 42 && exit
+echo 'sbatch: error: invalid partition specified: gpu' >&2
+exit 1
+"""
+
+
+def test_jobs_that_slurm_does_not_take_are_told_and_nothing_is_left(
+    tmp_path: Path, slurm: dict[str, str]
+) -> None:
+    stub, folder = tmp_path / "bin" / "sbatch", tmp_path / "cluster"
+    stub.write_text(TAKES_ONE)
+    (tmp_path / "job.pid").write_text("")
+    words = ("cluster", "up", "--slurm", "2", "--host", "127.0.0.1", "--folder", str(folder))
+    done = run_cli(*words, cwd=tmp_path, environment=slurm)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "gpuexplorer: error: SLURM does not take a job of the cluster; ask for less or for "
+        "something else, by what it says below",
+        "  sbatch: error: invalid partition specified: gpu",
+    ]
+    assert not (folder / "cluster.toml").exists()
+    assert (tmp_path / "cancelled").read_text().split() == ["42"], "the one that it took"
+    stub.unlink()
+    nowhere = {**slurm, "PATH": str(tmp_path / "bin")}
+    said = assert_one_sentence(run_cli(*words, cwd=tmp_path, environment=nowhere), 3)
+    assert said.startswith("this machine has no sbatch")
+
+
+def test_workers_that_do_not_come_are_told_with_where_to_look(
+    tmp_path: Path, slurm: dict[str, str], monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """A job that waits in SLURM's queue, or that ended before it was a worker."""
+    monkeypatch.setattr(cluster, "COME_S", 0.1)
+    for name, text in slurm.items():
+        monkeypatch.setenv(name, text)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bin" / "sbatch").write_text("#!/bin/sh\necho Submitted batch job 42\n")
+    (tmp_path / "job.pid").write_text("")
+    said: list[str] = []
+
+    def say(text: str) -> None:
+        said.append(text)
+        if "of 1 workers" in text:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(cluster, "say", say)
+    words = ["cluster", "up", "--slurm", "1", "--host", "127.0.0.1", "--folder"]
+    assert main([*words, str(tmp_path / "cluster")]) == 130
+    told = said[-2]
+    assert told.startswith("gpuexplorer: 0 of 1 workers are there, and none has come for ")
+    assert f"'squeue --me' whether jobs wait (42), and in {tmp_path}, in the file slurm-" in told
+
+
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sshd]:
     """Another machine over SSH, which this user's settings know."""
@@ -168,6 +260,29 @@ def test_workers_over_ssh_get_certificates_and_leave_neither_these_nor_a_process
             assert run_cli("cluster", "down", folder, cwd=tmp_path).returncode == 0
             assert up.process.wait(60) == 0
         assert psutil.wait_procs(far, timeout=60)[1] == []
+    assert folders_of_certificates() == before
+
+
+@pytest.mark.parametrize("without", ["scheduler", "workers"])
+def test_programs_that_do_not_start_over_ssh_are_told_with_what_they_said(
+    machine: Sshd, tmp_path: Path, without: str
+) -> None:
+    hosts, python = tmp_path / "hosts.txt", tmp_path / "python"
+    hosts.write_text(f"{getpass.getuser()}@127.0.0.1:{machine.port}\n")
+    here = 'case "$*" in *"dask_spec tls"*) {};; *) {};; esac\n'
+    fails, starts = "echo No module named distributed >&2; exit 1", f'exec {sys.executable} "$@"'
+    both = (fails, starts) if without == "workers" else (starts, fails)
+    python.write_text("#!/bin/sh\n" + here.format(*both))
+    python.chmod(0o755)
+    before = folders_of_certificates()
+    done = run_cli(
+        "cluster", "up", "--ssh", hosts, "--remote-python", python, "--folder",
+        tmp_path / "cluster", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 1
+    first, *below = done.stderr.splitlines()
+    assert first.startswith("gpuexplorer: error: scheduler and workers do not start on the machin")
+    assert "  No module named distributed" in below
     assert folders_of_certificates() == before
 
 

@@ -492,3 +492,19 @@ def test_a_source_may_define_what_a_prelude_would() -> None:
     own = "__device__ int __ffsll(long long x) { return 0; }\n"
     assert "__ffsll" in used_parts("x = __ffsll(1);", fp16=True, fp64=True)
     assert used_parts(f"{own}x = __ffsll(1);", fp16=True, fp64=True) == ""
+
+
+def test_vectors_that_are_chosen_from_are_values() -> None:
+    text = (
+        "__global__ void k(const float4 *p, float4 *q, int n) {\n"
+        "    float4 zero = make_float4(0, 0, 0, 0);\n"
+        "    float4 a = n > 1 ? p[n - 1] : zero, b = n > 2 ? zero : q[0];\n"
+        "    switch (n) { case 3: q[1] = a; break; }\n"
+        "    q[0] = n > 4 ? p[0] : make_float4(a.x, b.x, 0, 0);\n"
+        "}\n"
+    )
+    made = rewrite("k.cu", {"k.cu": text}, entry="k", signed=False).source
+    assert (
+        "n > 1 ? float4(p[n - 1]) : float4(zero), b = n > 2 ? float4(zero) : float4(q[0]);" in made
+    )
+    assert "case 3: q[1] = a;" in made and "? float4(p[0]) : make_float4" in made

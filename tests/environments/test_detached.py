@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
+import subprocess
+import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gpuexplorer.cli import main
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.core.locks import FileLock
+from gpuexplorer.engine.interpreters import Interpreter
 from gpuexplorer.environments import detached, far_side
 from gpuexplorer.environments.detached import Detached
 from gpuexplorer.history.store import Query, Store
@@ -36,6 +43,25 @@ def power_cut(one: Detached) -> None:
     (one.folder / "boot").write_text("the start before\n")
 
 
+def test_a_password_of_a_teams_store_is_shown_nowhere_and_kept_for_its_user_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(detached, "_ask", lambda *asked: {})  # no job needs to run for this
+    words = ["sweep", "vector_add", "--variant", "numpy", "--size", "1024,2048", "--device"]
+    url = "postgresql://ada:s3cret@server/team?password=s3cret"
+    assert main([*words, "numpy:cpu", "--detach", "--history", url]) == 0
+    (one,) = detached.list_detached()
+    assert url in one.arguments, "collecting it takes the whole URL"
+    assert stat.S_IMODE((one.folder / detached.ABOUT).stat().st_mode) == 0o600
+    assert stat.S_IMODE(one.folder.stat().st_mode) == 0o700
+    state = {"running": True, "answers": 0, "stopped": False, "said": "", "finished": False}
+    monkeypatch.setattr(detached, "_ask", lambda *asked: {**state, "rebooted": False})
+    assert main(["jobs"]) == main(["jobs", "--json", "-"]) == 0
+    said = capsys.readouterr()
+    assert "ada:***@server" in said.out + one.title
+    assert "s3cret" not in said.out + said.err + one.title
+
+
 def test_a_job_that_ended_with_its_machine_says_so_and_goes_on_from_what_it_stored(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -54,7 +80,7 @@ def test_a_job_that_ended_with_its_machine_says_so_and_goes_on_from_what_it_stor
 
 
 def test_a_tuning_goes_on_without_the_program_and_from_where_it_was_after_a_restart(
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["tune", "vector_add", "--device", "cpu", "--sampler", "grid", "--block-x", "1:64"]
     one = begun(*words, "--size", "65536")
@@ -73,6 +99,13 @@ def test_a_tuning_goes_on_without_the_program_and_from_where_it_was_after_a_rest
     assert answers.items() <= {
         (path, path.stat().st_mtime_ns) for path in (one.folder / "answers").iterdir()
     }
+    history = os.environ["GPUEXPLORER_HISTORY_URL"]
+    (tmp_path / "no.db").write_bytes(b"no history" * 1000)
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(tmp_path / "no.db"))
+    main(["jobs", "collect", one.id])
+    assert f"job {one.id} is kept, as it was not collected whole" in capsys.readouterr().err
+    assert [found.id for found in detached.list_detached()] == [one.id]
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", history)
     assert main(["jobs", "collect", one.id]) == 0
     shown = capsys.readouterr()
     assert "Tried 64 of 64 configurations" in " ".join(shown.out.split())
@@ -96,6 +129,48 @@ def test_a_sampler_that_is_not_there_is_one_sentence_where_the_job_would_begin(
     assert job_of([str(tmp_path)]) == 3
     assert "'cmaes' needs the package cmaes, which is not" in capsys.readouterr().err
     assert not (tmp_path / "pid").exists(), "whoever starts it waits for that, or for its end"
+
+
+def test_a_job_that_has_just_begun_again_is_ended_and_no_stranger_for_it(tmp_path: Path) -> None:
+    """The number of its process before stood there until it wrote its own."""
+    (tmp_path / "work").write_bytes(b"not yet")
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as stranger:
+        (tmp_path / "pid").write_text(str(stranger.pid))
+        with pytest.raises(msgspec.DecodeError):
+            job_of([str(tmp_path)])
+        assert not (tmp_path / "pid").exists()
+        with FileLock(tmp_path / "lock"):  # the job's, which is about to write its number
+            ending = threading.Thread(target=far_side.stop, args=(str(tmp_path),))
+            ending.start()
+            until(lambda: (tmp_path / "stop").exists())
+            with subprocess.Popen(["sleep", "600"], start_new_session=True) as job:
+                (tmp_path / "pid").write_text(str(job.pid))
+                assert job.wait(60) == -signal.SIGTERM
+        ending.join(60)
+        assert not ending.is_alive() and stranger.poll() is None
+        stranger.kill()
+
+
+def test_a_job_of_which_nobody_knows_whether_it_began_stays_in_the_list(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A link lost in the moment of its start left a job there that nothing here knew of."""
+    asked: list[str] = []
+
+    def link(about: Detached, wanted: dict[str, object], cancel: object = None) -> dict[str, bool]:
+        asked.append(str(wanted["action"]))
+        if "start" in asked:
+            raise WorkFailed("the link to gpubox is lost")
+        return {}
+
+    machine = Interpreter.of("ssh://me@gpubox/usr/bin/python3", "gpu")
+    monkeypatch.setattr(detached, "_ask", link)
+    monkeypatch.setattr(detached, "find_interpreter", lambda word: machine)
+    work = Work(source=load()["vector_add"].source, devices=DeviceList())
+    with pytest.raises(WorkFailed, match="on gpubox is not known: the link to"):
+        detached.begin("a sweep", work, ["sweep"], "gpu")
+    assert asked == ["write", "start", "stop"]
+    assert len(detached.list_detached()) == 1
 
 
 def test_a_search_is_either_detached_or_spread(capsys: pytest.CaptureFixture[str]) -> None:

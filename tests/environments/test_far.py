@@ -424,7 +424,7 @@ def test_samples_are_kept_when_the_link_is_lost(box: Box) -> None:
 def test_a_detached_sweep_goes_on_is_interrupted_continues_and_is_collected(
     box: Box, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one = begun(*SWEEP, "--engine", "gpu")
+    one = begun(*SWEEP, "--engine", "gpu", jobs=box.sshd.home / ".local/share/gpuexplorer/jobs")
     assert one.where == "127.0.0.1"
     detached.end(one)
     state = detached.state_of(one)

@@ -10,7 +10,6 @@ from gpuexplorer.calibration.calibrate import Calibration
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete, find_device
@@ -27,16 +26,7 @@ class Bench:
         self.devices = self.session.devices()
         self.device = find_device(self.devices, "cuda")
         calibration = Calibration(self.devices, self.device, quick=True)
-        while (task := calibration.task) is not None:
-            candidate = task.candidate
-            try:
-                calibration.took(
-                    self.session.measure(
-                        candidate.config, candidate.workload, RunOptions(seconds=task.stage.seconds)
-                    ).result()
-                )
-            except ExplorerError as error:
-                calibration.failed(error)
+        calibration.run(lambda task: self.session.measure(*task.asked).result())
         self.failures = calibration.failures
         self.ceilings = calibration.ceilings()
 

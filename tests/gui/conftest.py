@@ -21,7 +21,7 @@ SCREEN = Path(__file__).with_name("screen.json")
 os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={SCREEN}")
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QApplication
+    from PySide6.QtWidgets import QApplication, QWidget
 
     from gpuexplorer.gui.main_window import MainWindow
 
@@ -74,17 +74,21 @@ def nothing_left_running() -> Iterator[None]:
     assert not left, f"processes left running: {left}"
 
 
-@pytest.fixture(autouse=True)
-def nothing_open() -> Iterator[None]:
-    """Close what a test left open in front of everything: the next one's mouse would go there."""
-    yield
+def _windows() -> list[QWidget]:
+    """Return the windows that are seen."""
     from PySide6.QtWidgets import QApplication
 
-    for _ in range(10):
-        left = QApplication.activePopupWidget() or QApplication.activeModalWidget()
-        if left is None:
-            break
-        left.close()
+    return [window for window in QApplication.topLevelWidgets() if window.isVisible()]
+
+
+@pytest.fixture(autouse=True)
+def nothing_open() -> Iterator[None]:
+    """Close what a test left open: it would lie where the next one moves its mouse."""
+    before = _windows()
+    yield
+    for window in _windows():
+        if window not in before:
+            window.close()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.live import Run
 
-PATIENCE_MS = 60_000
+PATIENCE_MS = 120_000
 
 
 def move_pointer(widget: QWidget, at: QPoint) -> None:

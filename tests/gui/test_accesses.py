@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from pathlib import Path
+from random import Random
 
 import msgspec
 import pytest
@@ -10,8 +13,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from gpuexplorer.core.accesses import AccessProfile
-from gpuexplorer.gui.panels.accesses import AccessesView
+from gpuexplorer.core.accesses import AccessProfile, AccessRequest
+from gpuexplorer.gui.model.warp import PackedRequests
+from gpuexplorer.gui.panels.accesses import AccessesJob, AccessesView
 from tests.backends.opencl_support import device
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until
@@ -42,7 +46,9 @@ def test_a_warp_is_counted_and_drawn_again_as_the_block_moves(
     assert isinstance(view, AccessesView)
     until(qtbot, view.count_button.isEnabled)
     QTest.mouseClick(view.count_button, Qt.MouseButton.LeftButton)
+    job = session.jobs.current
     counted(qtbot, view, (32, 8, 1))
+    assert isinstance(job, AccessesJob) and job._receiver is None  # it holds no profile any more
     assert view.warp.shown is not None
     assert "1 sector of 32 B" in view.request_words.text()
     assert "every lane has a thread" in view.place.text()
@@ -87,3 +93,24 @@ def test_what_cannot_be_counted_says_why(qtbot: QtBot, open_window: OpenWindow) 
     assert isinstance(view, AccessesView)
     until(qtbot, lambda: "This variant is no kernel" in view.message.text())
     assert not view.count_button.isEnabled()
+
+
+def test_requests_that_are_kept_take_a_third_and_come_back_as_they_were() -> None:
+    rng = Random(7)
+    requests = tuple(
+        AccessRequest(
+            row, tuple(None if rng.random() < 0.2 else rng.randrange(1 << 20) for _ in range(32))
+        )
+        for row in range(300)
+    )
+    tracemalloc.start()
+    try:
+        kept = PackedRequests(requests)
+        gc.collect()
+        packed_B = tracemalloc.get_traced_memory()[0]
+        again = tuple(kept)
+        as_objects_B = tracemalloc.get_traced_memory()[0] - packed_B
+    finally:
+        tracemalloc.stop()
+    assert again == requests and kept[1:3] == list(requests[1:3])
+    assert packed_B < as_objects_B / 3

@@ -109,7 +109,7 @@ def test_every_rule_is_explained_under_a_heading_of_the_page() -> None:
     page = resources.text("help", "advice.md")
     headings = {line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")}
     folder = Path(choose.__file__).parent
-    sources = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("rules_*.py"))
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
     named = set(re.findall(r'section="([^"]+)"', sources))
     named |= set(re.findall(r'^SECTION = "([^"]+)"', sources, re.MULTILINE))
     assert named == headings

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import shiboken6
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
@@ -12,6 +14,7 @@ from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.widgets.late import LateView
 from gpuexplorer.gui.widgets.scroll_room import keep_room
+from gpuexplorer.gui.widgets.words import Words
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 
@@ -70,6 +73,27 @@ def test_what_comes_and_goes_moves_no_chart_and_no_figure(qtbot: QtBot, window: 
     find(window, "bannerClose", QToolButton).click()
     window.unpin(window.session.live_model.pins[0].number)
     assert places(window) == before, "all were taken away again"
+
+
+def test_the_status_line_is_whole_where_it_fits_and_never_widens_the_window(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    least = window.minimumSizeHint().width()
+    assert window.session.engine_state != "ready"
+    resize(qtbot, window, (1280, 800))
+    labels = [find(window, name, Words) for name in ("engineLabel", "deviceLabel")]
+
+    def whole(label: Words) -> bool:
+        return label.contentsRect().width() >= label.fontMetrics().horizontalAdvance(label.text())
+
+    until(qtbot, lambda: labels[1].text().endswith("(opencl:0)") and all(map(whole, labels)))
+    assert labels[0].text() == "engine ready"
+    window.session.options = replace(window.session.options, python="long" * 60)
+    window.session.set_state("ready")
+    QApplication.processEvents()
+    assert "longlong" in find(window, "engineLabel", Words).text()
+    assert window.minimumSizeHint().width() == least
 
 
 def test_a_notice_lies_over_the_view_and_never_over_the_tabs(

@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QImage
+from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Kind, Panel, Role, Series, series
 from gpuexplorer.charts.style import STROKES
+from gpuexplorer.gui import typeface
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.show.panel import PanelView, axis_range
 from gpuexplorer.gui.theme import make_theme, theme
@@ -286,6 +287,31 @@ def test_words_stand_beside_their_points_inside_the_panel(qtbot: QtBot) -> None:
     panel = Panel(x=TIME, y=Axis(label="", low=0, high=2), series=(named,), annotations=(note,))
     view = shown(qtbot, chart(panel))
     assert view.panels[0].words() == ["a note", "one", "two", "three"]
+
+
+def test_words_right_of_bars_have_room_at_every_width(qtbot: QtBot) -> None:
+    bar = series("saved", "spans", "measured", x=[0], y=[0], z=[2], labels=("",))
+    words = "2.00× faster than the one before"
+    panel = Panel(
+        x=Axis(label="time", unit="s", low=0, high=2.1), y=NAMES, series=(bar,),
+        annotations=(Annotation(text=words, x=2, y=0),),
+    )  # fmt: skip
+    view = shown(qtbot, chart(panel), width=900)
+    plot = view.panels[0].plot
+    for width in (900, 500):
+        view.resize(width, 420)
+        QApplication.processEvents()
+        right = plot.box.viewRange()[0][1]
+        room = (right - 2) / right * plot.box.width()
+        assert room >= QFontMetricsF(typeface.small(plot.font())).horizontalAdvance(words)
+
+
+def test_a_legend_stands_beside_the_title_where_both_have_room(qtbot: QtBot) -> None:
+    panel = Panel(title="From the baseline", x=TIME, y=LOG, series=(points(),))
+    view = shown(qtbot, chart(panel))
+    head = view.panels[0].head
+    lines = [head.height_for(width) for width in (640, 150)]
+    assert lines[1] - lines[0] == head.height_for(640) - 4
 
 
 def test_intervals_are_drawn_where_there_are_any(qtbot: QtBot) -> None:

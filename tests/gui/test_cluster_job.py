@@ -95,7 +95,6 @@ def test_a_sweep_is_measured_by_the_workers_and_each_says_how_much(
         assert group.finished and store.count(Query(group=group.id)) == 4
 
 
-@pytest.mark.long  # a busy machine's only worker may count as slow for minutes
 def test_a_tuning_is_raced_by_the_workers_and_can_be_cancelled(
     qtbot: QtBot, open_window: OpenWindow, cluster: Path
 ) -> None:

@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+import psutil
 import pytest
+from PySide6 import QtGui
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QTextCursor
+from PySide6.QtGui import (
+    QColor,
+    QKeySequence,
+    QShortcut,
+    QTextCursor,
+    QTextDocumentFragment,
+)
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPushButton, QTextBrowser
+from PySide6.QtWidgets import (
+    QApplication,
+    QLineEdit,
+    QPushButton,
+    QTextBrowser,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.gui.code import drafts
 from gpuexplorer.gui.code.messages import LineMessage, line_messages
 from gpuexplorer.gui.code.pane import CodePane
+from gpuexplorer.gui.code.versions import VersionStrip
 from gpuexplorer.gui.code.view import CodeView
 from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.model.versions_file import HeldVersions
+from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.search.versions import Version
 from gpuexplorer.workloads.kernel_file import Answers
-from gpuexplorer.workloads.loader import keep_manifest
+from gpuexplorer.workloads.loader import keep_manifest, load
+from gpuexplorer.workloads.workload import Workload
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until
+from tests.support.exchange import made_comparison
 from tests.support.own_kernels import TEXTBOOK
 
 LINE = "float sum = 0.0f;"
@@ -138,6 +161,81 @@ def test_versions_stand_in_a_strip_and_each_can_be_taken_up_again(
     until(qtbot, lambda: all(window.session.runs.kept(i) for i in ids))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
+def test_a_crash_and_a_hang_lose_no_text_and_no_version(
+    qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
+) -> None:
+    window = bench()
+    pane, editing = window.panels.kernel.code, window.panels.kernel.editing
+    session = window.session
+    until(qtbot, lambda: measured(window))
+
+    def versions() -> list[Version]:
+        return editing.bench.of(session.experiment.workload)
+
+    def hangs() -> bool:
+        run = session.jobs.current._receiver if session.jobs.current is not None else None
+        return run is not None and run.stage == "predict" and "volatile" in pane.view.text
+
+    replace_line(pane.view, LINE, "float sum = 0;")
+    until(qtbot, lambda: len(versions()) == 2 and measured(window))
+    loop = "volatile int on = 1; while (on) on = N > 0; float sum = 0;"
+    replace_line(pane.view, "float sum = 0;", loop)
+    until(qtbot, hangs)
+    assert session.worker.engine_pid is not None
+    psutil.Process(session.worker.engine_pid).kill()  # as a kernel that writes anywhere may end it
+    until(qtbot, lambda: len(versions()) == 3)
+    assert versions()[2].run is None and "SIGKILL" in str(versions()[2].error)
+    assert loop in pane.view.text
+    until(qtbot, lambda: session.activity == "predicting a launch's time")  # it hangs again
+    kept = drafts.find_draft(path)
+    assert kept is not None and kept.text == pane.view.text
+    replace_line(pane.view, loop, "float sum = 0.f;")
+    until(qtbot, lambda: measured(window) and session.jobs.current is None)
+    assert [v.run is not None for v in versions()] == [True, True, False, True]
+    kept = drafts.find_draft(path)
+    assert kept is not None and kept.text == pane.view.text == TEXTBOOK.replace(
+        LINE, "float sum = 0.f;", 1
+    )
+
+
+def test_versions_go_into_session_files_with_their_registers(
+    qtbot: QtBot, bench: Callable[[], MainWindow], tmp_path: Path
+) -> None:
+    window = bench()
+    window.session.set_live(False)
+    pane, editing = window.panels.kernel.code, window.panels.kernel.editing
+    workload, run = window.session.experiment.workload, made_comparison().contestants[0].run
+    run = msgspec.structs.replace(
+        run, config=msgspec.structs.replace(run.config, variant="matrixMul"),
+        resources=msgspec.structs.replace(run.resources, registers_per_thread=None),
+    )  # fmt: skip
+    old = workload.source.files["mine.cu"].replace(LINE, "float sum = 3;")
+    files = {**workload.source.files, "mine.cu": old}
+    before = Workload(msgspec.structs.replace(workload.source, files=files))
+    made = (Version(1, before, "", run), Version(2, workload, "", error=WorkFailed("no <b>")))
+    editing.show_held((HeldVersions("mine", made, (None, None), workload.source.origin),))
+    strip = pane.strip.list
+    assert strip.count() == 2 and "register" not in strip.item(0).text()
+    strip.setCurrentRow(0)
+    editing.bench.tell_registers(before.sha256, "matrixMul", "sm_90", 40)
+    assert "40 registers" in strip.item(0).text() and strip.currentRow() == 0
+    assert "40 registers a thread on sm_90" in strip.item(0).toolTip()
+    window.sessions.write(tmp_path / "a.gpux")
+    until(qtbot, lambda: window.sessions.path is not None)
+    editing.show_held(None)
+    assert strip.count() == 0
+    window.sessions.open(tmp_path / "a.gpux")
+    until(qtbot, lambda: strip.count() == 2)
+    first, second = editing.bench.of(workload)
+    assert first.foreign and str(second.error) == "no <b>"
+    assert "40 registers" in strip.item(0).text()
+    strip.setCurrentRow(0)
+    find(window, "versionRestore", QPushButton).click()
+    assert "float sum = 3;" in pane.view.text
+    pane.revert()
+
+
 def test_a_version_that_is_edited_on_gives_way_to_the_next(
     qtbot: QtBot, bench: Callable[[], MainWindow]
 ) -> None:
@@ -221,6 +319,19 @@ def test_a_file_that_another_program_saves_takes_no_edits_away(
     assert view.text == "" and pane.save_button.isEnabled()
 
 
+def test_what_is_saved_while_another_kernel_is_chosen_is_read_when_its_turn_comes(
+    qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
+) -> None:
+    window = bench()
+    window.session.set_live(False)
+    until(qtbot, lambda: window.kernels.watches(path))
+    window.session.experiment.set_workload("vector_add")
+    until(qtbot, lambda: not window.kernels.watches(path))
+    path.write_text(TEXTBOOK.replace("k = 0", "k = 0 + 0"), encoding="utf-8")
+    window.session.experiment.set_workload("mine")
+    until(qtbot, lambda: "k = 0 + 0" in window.panels.kernel.source.toPlainText())
+
+
 def test_a_shipped_source_is_read_alone(qtbot: QtBot, open_window: OpenWindow) -> None:
     window = open_window()
     until(qtbot, lambda: window.session.experiment.devices is not None)
@@ -273,12 +384,67 @@ def test_keys_indent_and_toggle_remarks(view: CodeView) -> None:
     assert "{\n    c;\n    a;" in view.toPlainText()
 
 
+def test_keys_alone_get_out_of_a_source(qtbot: QtBot, qapp: object) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    view, after = CodeView("source", "Source"), QPushButton("after")
+    column = QVBoxLayout(window)
+    column.addWidget(view)
+    column.addWidget(after)
+    stopped: list[bool] = []
+    stop = QShortcut(QKeySequence("Esc"), window)
+    stop.activated.connect(lambda: stopped.append(True))
+    window.show()
+    until(qtbot, window.isActiveWindow)
+    view.set_editable(True)
+    view.show_text("int a;")
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    assert view.text == "    int a;"
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    assert not stopped, "the first Esc is the source's"
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    assert after.hasFocus() and view.text == "    int a;"
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Right)
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    assert view.hasFocus() and view.text.count(" ") > 5
+
+
+def test_another_theme_is_no_edit(qtbot: QtBot, view: CodeView) -> None:
+    view.show_text("int a; // as it was")
+    edits: list[str] = []
+    view.edited.connect(lambda: edits.append(view.text))
+    before = theme().choice
+    try:
+        for choice in ("dark", "light"):
+            theme().choose(choice)
+            QApplication.processEvents()
+    finally:
+        theme().choose(before)
+    assert edits == []
+    QTest.keyClicks(view, "x")
+    assert len(edits) == 1
+
+
 def test_a_text_with_blanks_that_do_not_break_stays_as_it_is(view: CodeView) -> None:
     text = "// 5\u00a0ms\nint a;\n"
     view.show_text(text)
     view.moveCursor(QTextCursor.MoveOperation.End)
     view.show_text(text)
     assert view.text == text and view.textCursor().atEnd()
+
+
+def test_what_a_compiler_says_is_shown_as_it_is(qtbot: QtBot, qapp: object) -> None:
+    said = "mine.cu:3: no <b>operator</b>\nfor a <i> && b"
+    strip = VersionStrip()
+    qtbot.addWidget(strip)
+    workload = load()["matmul"]
+    strip.show_versions([Version(n, workload, "", error=WorkFailed(said)) for n in (1, 2)])
+    tip = strip.list.item(0).toolTip()
+    assert QtGui.Qt.mightBeRichText(said) and "<b>" not in tip
+    assert QTextDocumentFragment.fromHtml(tip).toPlainText() == said
+    assert plain_tip("a < b") == "a < b"
 
 
 def test_brackets_find_each_other_outside_of_remarks(view: CodeView) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,13 +14,17 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.engine.interpreters import Interpreters
 from gpuexplorer.engine.machine import Machine
 from gpuexplorer.environments import far
 from gpuexplorer.gui.panels.engines import EnginesDialog
 from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.gui.widgets.snap_slider import SnapSlider
+from gpuexplorer.history.store import Store
 from tests.gui.conftest import OpenWindow
-from tests.gui.driver import until, wait_measured
+from tests.gui.driver import find, until, wait_measured
+from tests.support.bad_link import BadLink
 from tests.support.engine_wheels import SMALL, make_engine_wheels
 from tests.support.sshd import Sshd
 
@@ -130,25 +132,55 @@ def test_a_machine_is_added_used_and_removed(
     assert "gpu" not in Interpreters().read().engines
 
 
-def test_the_window_measures_there_live_and_takes_a_lost_link_up_again(
+def test_live_goes_on_there_over_a_changed_block_and_a_cut_link_and_no_sample_is_lost(
     qtbot: QtBot, sshd: Sshd, open_window: OpenWindow
 ) -> None:
-    machine = Machine.read(sshd.address)
-    there = replace(machine, python=sys.executable)
-    far.send_program(there, sys.executable)
-    far.add("gpu", there)
+    link = BadLink(sshd.port)
+    sshd.know(ports=(link.port,))
+    far.send_program(replace(Machine.read(sshd.address), python=sys.executable), sys.executable)
+    far.add("gpu", replace(Machine.read(sshd.address_at(link.port)), python=sys.executable))
     window = open_window("--engine", "gpu")
-    run = wait_measured(qtbot, window)
-    assert run.prepared is not None
-    assert run.prepared.environment.engine == "gpu"
+    said: list[str] = []
+    window.session.notice.connect(lambda one: said.extend([one.text] if one is not None else []))
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    first = wait_measured(qtbot, window)
+    assert first.prepared is not None
+    assert first.prepared.environment.engine == "gpu"
 
-    before = run.trace.total
-    pid = window.session.worker.engine_pid
-    assert pid is not None
-    os.kill(pid, signal.SIGKILL)
-    until(qtbot, lambda: run.over)
-    assert window.banner.text.startswith("The link to 127.0.0.1 is lost.")
-    assert "are kept. It is tried again until it answers." in window.banner.text
-    assert run.trace.total >= before
-    again = wait_measured(qtbot, window)
-    assert again.ticket != run.ticket
+    find(window, "blockXSlider", SnapSlider).setValue(8)
+    second = wait_measured(qtbot, window)
+    assert (first.over, second.config.block) == (True, (8, 16, 1))
+
+    link.stall()
+    link.drop()
+    until(qtbot, lambda: second.over)
+    kept = second.trace.total
+    assert said == [window.banner.text]
+    assert said[0].startswith("The link to 127.0.0.1 is lost.")
+    assert said[0].endswith("it delivered are kept. It is tried again until it answers.")
+    until(qtbot, lambda: link.tried)
+    link.drop()
+    until(qtbot, lambda: link.tried)
+    link.flow()
+    third = wait_measured(qtbot, window)
+    assert (third.ticket > second.ticket, third.config.block) == (True, (8, 16, 1))
+    assert len(said) == 1, "tries that fail are no further sentences"
+    third_had = third.trace.total
+    until(qtbot, lambda: third.trace.total > third_had)
+
+    window.session.set_live(False)
+    until(qtbot, lambda: third.over)
+    with Store.open_to_read() as store:
+        for run in (first, second, third):
+            assert run.record is not None
+            until(qtbot, lambda run=run: samples(store, run.record.id) == run.trace.total)  # type: ignore[misc]
+    assert second.trace.total == kept >= 10
+    link.close()
+
+
+def samples(store: Store, run_id: str) -> int:
+    """Return how many samples of a run the history has; 0 before it has the run."""
+    try:
+        return len(store.get(run_id).samples_s)
+    except InputError:
+        return 0

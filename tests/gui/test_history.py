@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import shiboken6
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QHelpEvent, QKeySequence
 from PySide6.QtTest import QTest
@@ -439,6 +440,21 @@ def test_a_run_that_goes_on_is_shown_with_its_latest_figures(qtbot: QtBot, bench
         assert store.get(record.id).samples_s == record.samples_s().tolist()
     until(qtbot, lambda: bench.shown("result")[0] == "✓ verified")
     assert bench.ids()[0] == record.id and len(bench.ids()) == 7
+
+
+def test_a_panel_that_goes_while_it_is_seen_takes_its_model_along(
+    tmp_path: Path, qapp: QApplication, qtbot: QtBot
+) -> None:
+    make_theme(qapp, "light")
+    history, runs = History(), StoreWorker(lambda: Store.open_to_read(tmp_path / "none.sqlite"))
+    model = HistoryModel(history, runs)
+    panel = HistoryPanel(history, model, runs)
+    panel.show()
+    panel.close_down()
+    assert panel.table.isVisible()
+    with qtbot.captureExceptions() as errors:
+        shiboken6.delete(panel)
+    assert not errors and not shiboken6.isValid(model)
 
 
 def test_trouble_is_said_once_and_its_end_too(

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from gpuexplorer.gui.model.history_pages import Answer, Ask, View
 from gpuexplorer.gui.model.keeping import RESCUE_FOLDER
 from gpuexplorer.gui.store_worker import StoreWorker, Trouble
 from gpuexplorer.history.errors import StoreDamaged, StoreLocked, StoreReadOnly, StoreTooNew
+from gpuexplorer.history.model import Query
 from gpuexplorer.history.peek import VERSION
 from gpuexplorer.history.store import Store
 from tests.support import heap
@@ -103,6 +104,28 @@ def test_a_store_that_rests_holds_no_pages(
     runs.do(read)
     qtbot.waitUntil(lambda: bool(after_B) and runs.rests, timeout=60_000)
     assert after_B[0] - heap.in_hand_B() > 4_000_000
+
+
+def test_a_store_that_rests_holds_no_compiled_statements(
+    qtbot: QtBot, path: Path, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_worker, "REST_S", 1.0)
+    runs = worker()
+    held: list[int] = []
+
+    def search(store: Store) -> None:
+        for words in ("one", "one two", "one two three"):
+            store.find(Query(text=words))
+        count(store)
+
+    def count(store: Store) -> None:
+        held.append(len(cast(Any, store._database.engine)._compiled_cache))
+
+    runs.do(search)
+    qtbot.waitUntil(lambda: bool(held) and runs.rests, timeout=60_000)
+    runs.do(count)
+    qtbot.waitUntil(lambda: len(held) == 2)
+    assert held[0] >= 3 > held[1]  # at most the look whether the store has changed
 
 
 def test_another_programs_run_is_noticed(qtbot: QtBot, path: Path, worker: Worker) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import linecache
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -41,6 +42,27 @@ def test_cycles_are_collected_on_the_timer_only(qtbot: QtBot, open_window: OpenW
     assert gone() is None
     window.close()
     assert gc.isenabled()
+
+
+def test_source_files_that_qt_for_python_reads_are_let_go(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    qtbot.waitUntil(lambda: window.preloader.done, timeout=60_000)
+    assert held_lines() < 20_000, "every module's source is kept"
+    linecache.getlines(__file__)
+    assert __file__ in linecache.cache
+    linecache.cache["<made>"] = (1, None, ["of no file"], "<made>")
+    for _ in range(FULL_EVERY):
+        window.housekeeping.collect()
+    assert __file__ not in linecache.cache and "<made>" in linecache.cache
+    del linecache.cache["<made>"]
+    assert "linecache" in "".join(linecache.getlines(__file__))  # it is read again when wanted
+
+
+def held_lines() -> int:
+    """Return how many lines of source files are kept."""
+    return sum(len(one[2]) for one in linecache.cache.values() if len(one) == 4)
 
 
 def list_box() -> QComboBox:

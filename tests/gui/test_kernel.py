@@ -246,6 +246,21 @@ def test_where_the_engines_python_cannot_compile_the_windows_own_does(
     assert not isinstance(answers[0], ExplorerError)
 
 
+def test_what_is_refused_again_and_again_gathers_no_frames(qtbot: QtBot) -> None:
+    worker = KernelWorker()
+    errors: list[object] = []
+    worker.answered.connect(lambda _, answer: errors.append(answer))
+    request = RunRequest(workload="transpose", variant="naive")
+    try:
+        for ticket in range(3):
+            with qtbot.waitSignal(worker.answered, timeout=30_000):
+                worker.ask(Question(ticket, load()["transpose"], request, "sm_10", None))
+    finally:
+        worker.close()
+    assert isinstance(errors[0], ExplorerError) and errors[0].__traceback__ is None
+    assert errors[1] is errors[0] and errors[2] is errors[0]  # it was not compiled again
+
+
 # ---- instructions
 
 

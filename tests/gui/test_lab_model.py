@@ -24,6 +24,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.studies import Study
 from gpuexplorer.engine.client import EngineOptions
+from gpuexplorer.gui.info_dialog import InfoDialog
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.job import Held, JobModel, Progress, duration
@@ -129,9 +130,11 @@ def wanted(model: Experiment, kind: str, **changes: Any) -> WantedStudy:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_study_comes_to_is_said_before_it_runs(kind: str) -> None:
-    model, pair = experiment("mlp"), {}
+    model, pair = experiment("mlp"), dict[str, Any]()
     if kind == "speedup":
         model, pair = experiment("matmul"), {"names": ("opencl:0", "torch:cpu")}
+    elif kind == "ladder":
+        model, pair = experiment("matmul"), {"variants": ("naive", "tiled", "torch")}
     found = wanted(model, kind, **pair).preview()
     assert found.wanted.lab().configurations >= 2
     assert found.wanted.lab().estimate_s(model=True) > 1
@@ -146,10 +149,11 @@ def test_what_a_study_comes_to_is_said_before_it_runs(kind: str) -> None:
         ("switches", {"switches": ("grad_mode", "one_by_one")}),
         ("speedup", {"names": ("opencl:0", "torch:cpu"), "symbol": "N", "sizes": (32, 64, 128)}),
         ("scaling", {"variants": ("naive", "tiled"), "symbol": "N", "sizes": (32, 64)}),
+        ("ladder", {"variants": ("naive", "torch")}),
     ],
 )
 def test_the_copied_command_asks_for_the_same_study(kind: str, changes: dict[str, Any]) -> None:
-    kernel = KINDS[kind].over_sizes
+    kernel = KINDS[kind].over_sizes or kind == "ladder"
     model = experiment("matmul" if kernel else "mlp")
     if not kernel:
         model.set_switch("grad_mode", "no_grad")
@@ -279,6 +283,27 @@ def test_marks_are_pointed_at_and_clicked(qtbot: QtBot, kind: str) -> None:
     table.activated.emit(table.shown.index(line, 0))
     assert len(chosen) == 2
     assert bench.result.chart.accessibleDescription()
+
+
+def test_a_rung_s_change_of_the_source_is_read_in_the_window(qtbot: QtBot) -> None:
+    view = shown_view(qtbot, STUDIES["ladder"], kind="ladder")
+    assert not view.source.isHidden() and not view.source.isEnabled(), "no row is chosen"
+    table = view.result.table
+    for row, changed in enumerate([False, True, True, False]):
+        table.setCurrentIndex(table.shown.index(row, 0))
+        assert view.source.isEnabled() == changed
+    table.setCurrentIndex(table.shown.index(1, 0))
+    view.source.click()
+    dialog = view.findChild(InfoDialog)
+    assert dialog is not None and dialog.windowTitle() == "The source from naive to tiled"
+    assert dialog.text.toPlainText().splitlines()[-2:] == ["-old", "+new"]
+    dialog.reject()
+    view.show_held(None)
+    until(qtbot, lambda: not view.source.isEnabled())
+
+
+def test_a_study_of_no_sources_has_no_button_for_them(qtbot: QtBot) -> None:
+    assert shown_view(qtbot, STUDIES["switches"]).source.isHidden()
 
 
 @pytest.mark.parametrize("kind", STUDIES)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.gui.widgets.list_box import HEADING, LINE, ListBox
+from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.workloads.loader import load
 
 
@@ -71,3 +73,34 @@ def test_each_workload_has_room_for_its_line_in_the_opened_list(qtbot: QtBot) ->
     rows = [box.view().sizeHintForRow(index) for index in (headings(box)[0], at)]
     assert rows[1] > 1.3 * rows[0]
     box.hidePopup()
+
+
+def test_words_and_choices_that_are_cut_are_told_whole_above_the_tooltip(qtbot: QtBot) -> None:
+    words, box = Words("Measured in 12 turns of each"), ListBox("box", "What the chart shows")
+    words.setToolTip("How it goes")
+    box.addItem("useful operations over time")
+    tips: list[str] = []
+    for widget in (words, box):
+        qtbot.addWidget(widget)
+        widget.show()
+        for width in (600, 60):
+            widget.setFixedWidth(width)
+            event = QHelpEvent(QEvent.Type.ToolTip, QPoint(2, 2), widget.mapToGlobal(QPoint(2, 2)))
+            assert widget.event(event)
+            tips.append(QToolTip.text())
+    QToolTip.hideText()
+    assert tips == [
+        "How it goes", "Measured in 12 turns of each\nHow it goes",
+        "What the chart shows", "useful operations over time\nWhat the chart shows",
+    ]  # fmt: skip
+
+
+def test_words_of_which_fewer_than_five_letters_are_seen_are_not_drawn(qtbot: QtBot) -> None:
+    words, blank = Words("Measured in turns"), Words()
+    for widget in (words, blank):
+        qtbot.addWidget(widget)
+        widget.setFixedSize(30, 20)
+    assert words.grab().toImage() == blank.grab().toImage()
+    words.setFixedSize(90, 20)
+    blank.setFixedSize(90, 20)
+    assert words.grab().toImage() != blank.grab().toImage()

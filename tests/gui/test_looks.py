@@ -1,19 +1,12 @@
-"""Every view and dialog, at every size, in both themes: all of it is seen, read, and reached.
-
-Text that is drawn twice as large leaves a window half as many of its own pixels: View, Text size
-enlarges everything, so that a window of 1280 × 800 at 200 % is one of 640 × 400.
-
-``make test`` looks at each view and dialog at the least size and one other, and in one theme, in
-turns; ``make test-long`` at all sizes and in both themes.
-"""
+"""Every view and dialog, at every size, in both themes: all of it is seen, read, and reached."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
@@ -29,30 +22,22 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.theme import Choice, make_theme, theme
+from gpuexplorer.gui.theme import make_theme, theme
 from gpuexplorer.gui.widgets.caption import Veil
 from tests.gui import looks
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until, wait_measured
-
-SIZES = ((1000, 650), (1280, 800), (1920, 1080))
-TEXT = (1.0, 1.5, 2.0)
-LEAST = QSize(640, 400)
-"""What the window fits at least: 1280 × 800 at 200 %. 1000 × 650 at 200 % would be less."""
-THEMES: tuple[Choice, ...] = ("light", "dark")
-each_or_every = pytest.mark.parametrize(
-    "every", [False, pytest.param(True, marks=pytest.mark.long)], ids=["in turns", "every"]
+from tests.gui.looking import (
+    THEMES,
+    each_or_every,
+    every_size,
+    in_turn,
+    sizes_in_turn,
+    walk_keys,
+    walk_sizes,
 )
+
 SESSION = Path(__file__).parents[1] / "written_by_0_1/session.gpux"
-
-
-def every_size() -> Iterator[tuple[str, QSize]]:
-    """Yield every size in the window's own pixels, and its words; the least comes last."""
-    for width, height in SIZES:
-        for text in TEXT:
-            size = QSize(round(width / text), round(height / text))
-            if size.width() >= LEAST.width() and size.height() >= LEAST.height():
-                yield f"{width} × {height} at {text:.0%}", size
 
 
 @pytest.fixture
@@ -107,30 +92,6 @@ def dialogs(qtbot: QtBot, window: MainWindow) -> Iterator[QDialog]:
         until(qtbot, window.isActiveWindow)
 
 
-def sizes_in_turn(number: int) -> list[tuple[str, QSize]]:
-    """Return the least size and another one, by the number of what has them."""
-    *others, least = sorted(every_size(), key=lambda one: -one[1].width())
-    return [others[number % len(others)], least]
-
-
-def walk_sizes(
-    root: QWidget, what: str, sizes: Iterable[tuple[str, QSize]], *, exact: bool
-) -> Iterator[str]:
-    """Say what is cut or overlaps at each size; an ``exact`` window has it, a dialog has less."""
-    usual = root.size()
-    for words, size in sizes:
-        for _ in range(2):  # panels that fold away let it be smaller
-            root.resize(size if exact else usual.boundedTo(size))
-            looks.settle()
-        if root.width() > size.width() or root.height() > size.height():
-            yield f"{what}, {words}: {root.width()} × {root.height()} is larger"
-        for look in (looks.cut, looks.overlaps, looks.sideways, looks.crowded):
-            for found in look(root):
-                yield f"{what}, {words}: {found}"
-    root.resize(usual)
-    looks.settle()
-
-
 @each_or_every
 def test_nothing_is_cut_and_nothing_overlaps_at_any_size(
     qtbot: QtBot, filled: MainWindow, every: bool
@@ -147,23 +108,6 @@ def test_nothing_is_cut_and_nothing_overlaps_at_any_size(
         sizes = every_size() if every else sizes_in_turn(number)
         wrong += walk_sizes(dialog, dialog.windowTitle(), sizes, exact=False)
     assert not wrong, "\n".join(wrong)
-
-
-def walk_keys(root: QWidget, first: QWidget, seen: dict[QWidget, None], what: str) -> Iterator[str]:
-    """Say which controls Tab does not reach, and of those that are new what is not told of them."""
-    around = list(looks.stops(first))
-    for lack in looks.unreached(root, around):
-        yield f"{what}: {lack}"
-    for stop in around:
-        if stop in seen:
-            continue
-        seen[stop] = None
-        stop.setFocus(Qt.FocusReason.TabFocusReason)
-        QApplication.processEvents()
-        if looks.nameless(stop):
-            yield f"{what}: {looks.describe(stop)} has no name"
-        if not looks.shows_focus(stop):
-            yield f"{what}: {looks.describe(stop)} looks as without the keys"
 
 
 @each_or_every
@@ -201,11 +145,6 @@ def test_in_both_themes_text_stands_out_and_tab_reaches_every_control(
     finally:
         filled.choices.choose_theme(before)
     assert not wrong, "\n".join(wrong)
-
-
-def in_turn(views: Sequence[QWidget], turn: int, *, every: bool) -> Sequence[QWidget]:
-    """Return the views that are looked at in one of the themes."""
-    return views if every else views[turn :: len(THEMES)]
 
 
 @each_or_every

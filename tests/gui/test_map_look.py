@@ -191,6 +191,22 @@ def test_the_same_map_on_two_devices_stands_side_by_side() -> None:
     assert model.on_devices() == [there, here]
 
 
+def test_cpus_of_one_name_in_two_machines_have_a_map_each() -> None:
+    experiment, model, here = planned()
+    time(here, {0: 1e-3, 1: 2e-3})
+    model.begin(here)
+    experiment.set_devices(DeviceList(devices=(CPU,)), "gpubox")
+    plan(model)
+    there = model.current
+    assert there is not None and there is not here
+    time(there, {0: 5e-3, 1: 4e-3})
+    model.begin(there)
+    assert model.on_devices() == [there, here]
+    assert model.elsewhere_words(here.cells[1].block).startswith("Some CPU of this machine took 2")
+    experiment.set_devices(DeviceList(devices=(CPU,)))
+    assert not model.follow() and model.current is here
+
+
 def test_a_map_without_devices_or_blocks_says_why() -> None:
     model = MapModel(Experiment(shipped()))
     assert not model.follow() and model.shown is None and "device" in model.reason
@@ -254,6 +270,11 @@ def test_a_tie_shows_the_paired_ratio_that_decided_and_how_many_turns_it_took() 
     assert "1.20× slower (1.15–1.26) in turns beside the best" in slower
     assert "cannot be told from the best: too few turns beside it" in unmatched
     assert " turns," not in unmatched
+    time(held, {5: 7.9e-3, 1: 8.45e-3})
+    held.best = held.cells[1].block
+    dropped = look.cell_words(held.cells[5])
+    assert "faster" not in dropped, "it is not the best, whatever its early look says"
+    assert "took no turns beside the best: it was slower when both were looked at" in dropped
 
 
 def test_a_wide_interval_of_a_cell_stands_with_its_ends() -> None:

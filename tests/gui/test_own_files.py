@@ -198,6 +198,22 @@ def test_a_cuda_file_is_asked_about_once_and_measured(
     until(qtbot, lambda: asked.workload.manifest.reference.python == "check.py:product")
 
 
+def test_of_two_files_of_one_name_the_hidden_one_is_told(
+    open_window: OpenWindow, tmp_path: Path
+) -> None:
+    paths = [tmp_path / place / "mine.cu" for place in ("one", "two")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(TEXTBOOK, encoding="utf-8")
+        keep_manifest(path, Answers(unchecked=True))
+    window = quiet(open_window, "--kernels", str(paths[0]))
+    window.kernels.open(paths[1])
+    assert window.session.experiment.workloads["mine"].source.origin == str(paths[1])
+    assert f"the name of {paths[0]}, which is hidden" in window.banner.text
+    window.kernels.open(paths[0])
+    assert f"the name of {paths[1]}, which is hidden" in window.banner.text
+
+
 def test_a_sheet_follows_the_kernel_and_what_is_written(
     qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
 ) -> None:

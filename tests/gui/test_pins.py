@@ -53,9 +53,9 @@ def test_the_caption_has_the_line_and_gives_pins_what_their_words_need(
 
 def test_many_pins_leave_the_window_as_wide_as_it_is(qtbot: QtBot, open_window: OpenWindow) -> None:
     window = open_window()
+    least = window.minimumSizeHint().width()
     until(qtbot, lambda: window.session.experiment.devices is not None)
     window.session.experiment.set_size("N", 64)
-    least = window.minimumSizeHint().width()
     for block in ((16, 16, 1), (8, 8, 1), (4, 4, 1), (2, 2, 1), (32, 1, 1)):
         window.session.experiment.set_block(block)
         wait_measured(qtbot, window)

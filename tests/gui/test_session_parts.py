@@ -18,10 +18,10 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.sweep import SweepDocument
-from gpuexplorer.gui.model import compare_file, lab_file, map_file, tried
+from gpuexplorer.gui.model import compare_file, lab_file, map_file, tried, versions_file
 from gpuexplorer.gui.model.compare import CompareModel
 from gpuexplorer.gui.model.compare_file import HeldComparison, ListedContestant
 from gpuexplorer.gui.model.job import Held
@@ -29,9 +29,12 @@ from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_surface import MapOf, Surface
 from gpuexplorer.gui.model.session_archive import read_session
 from gpuexplorer.gui.model.tried import Tried
+from gpuexplorer.gui.model.versions_file import HeldVersions, Registers
 from gpuexplorer.search.block_grid import Grid
 from gpuexplorer.search.blockmap import MapCell, State
+from gpuexplorer.search.versions import Version, Versions
 from gpuexplorer.studies import kind_of
+from gpuexplorer.workloads.loader import load
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until, wait_measured
 from tests.results.test_results_tuning import TUNING
@@ -110,6 +113,34 @@ def a_comparison() -> HeldComparison:
     result = made_comparison()
     contestants = tuple(ListedContestant(one.run.config, one.run) for one in result.contestants)
     return HeldComparison(contestants, result.reference, result.tolerance, result)
+
+
+def some_versions() -> tuple[HeldVersions, ...]:
+    workload = load()["matmul"]
+    run = msgspec.structs.replace(made_comparison().contestants[0].run, samples_s=[])
+    versions = (
+        Version(1, workload, run.time_utc, run),
+        Version(3, workload, run.time_utc, error=WorkFailed("mine.cu:3: no <b>, see /home/ada/x")),
+        Version(4, workload, run.time_utc, run, before=1,
+                comparison=Comparison(1.1, 1.0, 1.2, 9, "slower")),
+    )  # fmt: skip
+    return (HeldVersions("matmul", versions, (Registers("sm_90", 32), None, None), "/home/ada/m"),)
+
+
+def test_versions_come_back_as_they_were_and_are_never_run_from_a_file() -> None:
+    (made,) = some_versions()
+    data = versions_file.encode((made,))
+    assert b"/home/ada/m" not in data
+    (read,) = versions_file.decode_versions(data, "a.gpux")
+    assert (read.name, read.registers, read.origin) == ("matmul", made.registers, "")
+    for one, before in zip(read.versions, made.versions, strict=True):
+        assert one.foreign and one.workload.sha256 == before.workload.sha256
+        assert str(one.error) == str(before.error)
+        assert (one.number, one.run, one.before, one.comparison) == (
+            before.number, before.run, before.before, before.comparison
+        )  # fmt: skip
+    assert Versions(read.versions).last_good is None
+    assert Versions(made.versions).last_good is made.versions[2]
 
 
 def test_a_comparison_names_engines_and_does_not_say_where_they_lie() -> None:
@@ -209,6 +240,7 @@ PARTS: dict[str, tuple[Callable[[bytes, str], object], Callable[[], bytes]]] = {
     "comparison": (compare_file.decode, lambda: compare_file.encode(a_comparison())),
     "lab": (lab_file.decode,
             lambda: lab_file.encode([Held(one) for one in STUDIES.values()])),
+    "versions": (versions_file.decode_versions, lambda: versions_file.encode(some_versions())),
 }  # fmt: skip
 
 
@@ -266,6 +298,12 @@ def test_a_block_map_that_cannot_be_is_refused(changes: dict[str, Any]) -> None:
         ("lab", lambda d: d["studies"][0]["points"][0]["measured"].update(time_s=-1)),
         ("lab", lambda d: d["studies"][0].update(runs=[])),
         ("lab", lambda d: d["studies"][0].update(title="<b>x</b>")),
+        ("versions", lambda d: d["sources"][0]["versions"].reverse()),
+        ("versions", lambda d: d["sources"][0]["versions"][2].update(before=4)),
+        ("versions", lambda d: d["sources"][0]["versions"][1].update(error=None)),
+        ("versions", lambda d: d["sources"][0]["versions"][0]["source"].update(manifest="x")),
+        ("versions", lambda d: d["sources"][0].update(name="other")),
+        ("versions", lambda d: d["sources"].append(d["sources"][0])),
         ("block-map", lambda d: d.update(schema="other")),
         ("block-map", lambda d: d["device"].update(name="\x1b[2J")),
     ],

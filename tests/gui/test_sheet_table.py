@@ -143,3 +143,16 @@ def test_the_least_needed_columns_give_way_to_the_others_and_tips_have_them(
     table.resize(900, 300)
     QApplication.processEvents()
     assert gone() == [] and table.columnWidth(2) > 40
+
+
+def test_names_are_read_where_the_columns_are_scrolled(table: SheetTable) -> None:
+    figures = [Column(f"c{number}", f"column {number}") for number in range(5)]
+    cells = {column.name: Cell("1.23 ms", 1e-3) for column in figures}
+    rows = [Row("", {"switch": Cell("off"), **cells}, "", {}, "", "")]
+    table.show_sheet(Sheet("A sheet", (Column("switch", "a long title"), *figures), tuple(rows)))
+    metrics = table.fontMetrics()
+    for width in (900, 300, 200):
+        table.resize(width, 300)
+        QApplication.processEvents()
+        assert table.columnWidth(0) > metrics.horizontalAdvance("off") + 12, width
+    assert table.horizontalScrollBar().maximum() > 0

@@ -549,6 +549,17 @@ def test_clicking_a_point_puts_the_knobs_there(qtbot: QtBot, open_window: OpenWi
     view.result.table.activated.emit(view.result.table.shown.index(row, 0))
     assert window.session.experiment.knobs.block != (8, 2, 1)
 
+    window.resize(1280, 800)
+    QApplication.processEvents()
+    assert view.form.isVisible() and view.result.isVisible() and not view.choices.isVisible()
+    window.resize(1000, 650)  # too narrow for both
+    QApplication.processEvents()
+    assert view.result.isVisible() and not view.form.isVisible()
+    QTest.mouseClick(view.choices, Qt.MouseButton.LeftButton)
+    assert view.form.isVisible() and not view.result.isVisible()
+    QTest.mouseClick(view.choices, Qt.MouseButton.LeftButton)
+    assert view.result.isVisible() and view.head.start.isVisible()
+
 
 def test_a_sweep_is_paused_cancelled_and_continued_without_measuring_twice(
     qtbot: QtBot, open_window: OpenWindow

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -51,6 +53,26 @@ def test_what_comes_of_a_task_is_told_in_the_main_thread(qtbot: QtBot) -> None:
     assert isinstance(bug, WorkFailed)
     assert str(bug) == "counting failed: KeyError('a bug')"
     assert "in broken" in bug.detail
+
+
+def test_an_error_that_is_kept_keeps_nothing_of_what_was_worked_on(qtbot: QtBot) -> None:
+    held: list[weakref.ref[set[int]]] = []
+
+    def refuses(_: threading.Event) -> object:
+        large = set(range(9))
+        held.append(weakref.ref(large))
+        try:
+            raise KeyError(large.pop())
+        except KeyError as error:
+            raise InputError("no such thing") from error
+
+    tasks = Tasks()
+    outcomes: list[object] = []
+    tasks.do("looking", refuses, outcomes.append)
+    until(qtbot, lambda: bool(outcomes) and not tasks.busy)
+    gc.collect()
+    assert isinstance(outcomes[0], InputError) and isinstance(outcomes[0].__cause__, KeyError)
+    assert held[0]() is None
 
 
 def test_nobody_is_told_once_tasks_are_closed_down(qtbot: QtBot) -> None:

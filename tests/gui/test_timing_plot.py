@@ -6,8 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF
-from PySide6.QtTest import QTest
+from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -16,7 +15,7 @@ from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.plots.timing import TimingPlot
 from gpuexplorer.gui.theme import blend, make_theme, theme
-from tests.gui.driver import until
+from tests.gui.driver import move_pointer, until
 
 SECONDS = 10.0
 
@@ -62,8 +61,7 @@ def point_at(plot: TimingPlot, time_s: float, value_s: float) -> None:
     view = plot.plot
     at = view.box.mapViewToScene(QPointF(time_s, view.scaled_one(value_s)))
     viewport = view.viewport()
-    QTest.mouseMove(viewport, QPoint(1, 1))
-    QTest.mouseMove(viewport, view.mapFromScene(at))
+    move_pointer(viewport, view.mapFromScene(at))
 
 
 def words(plot: TimingPlot) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 from typing import cast
 
 import msgspec
@@ -17,6 +19,8 @@ from gpuexplorer.gui.panels.welcome import Welcome
 from gpuexplorer.gui.views.lab import LabView
 from gpuexplorer.gui.widgets.caption import SETTLE_MS
 from gpuexplorer.studies.precision import PrecisionPoint, PrecisionStudy, half_answer
+from gpuexplorer.workloads.loader import shipped_folder
+from gpuexplorer.workloads.workload import MANIFEST_NAME
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 from tests.support.lab_studies import against, measured, precision_study
@@ -105,6 +109,7 @@ def test_a_kernel_is_held_against_the_libraries(
 ) -> None:
     window.session.experiment.set_variant("uncoalesced")
     click(welcome, 2)
+    assert window.panels.places.current is window.panels.compare
     view = window.panels.compare.comparing
     assert view is not None and view.running
     variants = [one.config.variant for one in view.model.contestants]
@@ -112,6 +117,28 @@ def test_a_kernel_is_held_against_the_libraries(
     assert {one.config.size["N"] for one in view.model.contestants} == {64}
     found = "than your kernel, 'Uncoalesced (row and column swapped)' with blocks of 16×16."
     until(qtbot, lambda: welcome.words.text().endswith(found), MOST_MS)
+
+
+def test_a_kernel_of_ones_own_is_shown_where_it_can_be_changed(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    shutil.copytree(shipped_folder() / "vector_add", tmp_path / "mine")
+    manifest = tmp_path / "mine" / MANIFEST_NAME
+    text = manifest.read_text(encoding="utf-8").replace('name = "vector_add"', 'name = "mine"')
+    manifest.write_text(text, encoding="utf-8")
+    window = open_window("--kernels", str(tmp_path))
+    window.session.live_at_start = False
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.session.experiment.set_workload("mine")
+    window.session.experiment.set_size("N", 64)
+    strip: Welcome = find(window, "welcome", Welcome)
+    click(strip, 2)
+    assert window.panels.places.current is window.panels.kernel
+    assert "This is its source: change a line" in strip.words.text()
+    view = window.panels.compare.comparing
+    assert view is not None and view.running
+    view.stop()
+    until(qtbot, lambda: not view.running, MOST_MS)
 
 
 def test_half_precision_is_answered_in_a_sentence(

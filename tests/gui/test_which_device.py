@@ -13,7 +13,7 @@ from gpuexplorer.engine.interpreters import Interpreters
 from gpuexplorer.engine.known_devices import remember_devices
 from gpuexplorer.gui.main_window import MainWindow
 from tests.gui.conftest import OpenWindow
-from tests.gui.driver import until, wait_measured
+from tests.gui.driver import move_pointer, until, wait_measured
 from tests.telemetry.stand_ins import gpu
 
 
@@ -33,7 +33,7 @@ def choose(qtbot: QtBot, window: MainWindow, title: str) -> None:
     row = titles(box).index(title)
     view.scrollTo(box.model().index(row, 0))
     place = view.visualRect(box.model().index(row, 0)).center()
-    QTest.mouseMove(view.viewport(), place)
+    move_pointer(view.viewport(), place)
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from gpuexplorer.core.errors import InputError
@@ -73,6 +80,23 @@ def test_a_map_and_a_tuning_show_the_figures_of_the_run_that_they_name_best(
     assert store.best_run(row.id[:8]) == best.id and store.best_run("no such group") is None
 
 
+def test_a_group_is_called_by_its_whole_id_or_by_a_beginning_that_nothing_else_has(
+    store: Store,
+) -> None:
+    """A word that several begin with was taken for whichever came first."""
+    for group, number in (("ab12", 2), ("ab12cd", 3), ("cd34", 4)):
+        store.add_group("sweep", {}, [made_run(number)], group=group)
+    assert store.best_run("ab12") == made_run(2).id, "a whole id is always that group"
+    assert store.best_run("ab12c") == made_run(3).id
+    assert store.best_run("") is None
+    with pytest.raises(InputError, match="more than one entry of the history begins with 'ab1'"):
+        store.best_run("ab1")
+    assert store.best_run("cd3") == made_run(4).id
+    store.add(msgspec.structs.replace(made_run(5), id="cd3" + "0" * 29))
+    with pytest.raises(InputError, match="give more characters of the id"):
+        store.best_run("cd3")
+
+
 def test_its_runs_stand_below_it_when_it_is_unfolded(store: Store) -> None:
     group = filled(store)
     found = store.timeline(Query(), [0], MANY, unfolded=[group, "no such group"])
@@ -132,3 +156,122 @@ def test_pages_are_pieces_of_the_whole_list(store: Store) -> None:
                 header = whole.pages[0][place]
                 assert header.folded is not None and header.folded.runs == len(rows)
                 assert {row.group for row in rows} == {header.id}
+
+
+@dataclass
+class Kept:
+    """A run as it was stored, the latest last, and what became of it."""
+
+    id: str
+    minute: int
+    workload: str
+    group: str | None
+    starred: bool = False
+    tagged: bool = False
+    deletion: int = 0
+
+
+ASKED: list[tuple[Query, Callable[[Kept], bool]]] = [
+    (Query(), lambda run: not run.deletion),
+    (Query(deleted=True), lambda run: bool(run.deletion)),
+    (Query(starred=True), lambda run: run.starred and not run.deletion),
+    (Query(tag="thesis"), lambda run: run.tagged and not run.deletion),
+    (Query(workload="copy"), lambda run: run.workload == "copy" and not run.deletion),
+    (Query(text="copy"), lambda run: run.workload == "copy" and not run.deletion),
+    (
+        Query(workload="copy", tag="thesis"),
+        lambda run: run.workload == "copy" and run.tagged and not run.deletion,
+    ),
+]
+
+
+def folded_by_hand(found: list[Kept], kinds: dict[str, str], descending: bool) -> list[str]:
+    """Return the rows of runs, a group's as its id where its latest stored run would be."""
+    latest = {run.group: run for run in found if kinds.get(run.group or "") in FOLDED}
+    in_time = sorted(found, key=lambda run: run.minute, reverse=descending)
+    return [
+        run.id if run.group not in latest else run.group or ""
+        for run in in_time
+        if latest.get(run.group) in (None, run)
+    ]
+
+
+@pytest.mark.parametrize(("few", "at_once"), [(1000, 500), (2, 500), (2, 1)])
+def test_rows_are_those_of_a_list_folded_by_hand_whatever_two_programs_do(
+    store: Store, store_url: str, few: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gpuexplorer.history.sql import folding, search
+
+    monkeypatch.setattr(search, "FEW", few)
+    monkeypatch.setattr(folding, "AT_ONCE", at_once)
+    chance = random.Random(f"{few} {at_once}")
+    kept: list[Kept] = []
+    minutes = chance.sample(range(500), 30)
+    with Store.open(store_url) as other:
+        kinds = {store.begin_group(kind, {}): kind for kind in (*FOLDED, "import", "sweep")}
+        for _ in range(5):
+            program = chance.choice([store, other])
+            new = [
+                Kept(made_run(n).id, n, chance.choice(["copy", "matmul"]), group)
+                for n in (minutes.pop() for _ in range(6))
+                for group in [chance.choice([*kinds, None, None])]
+            ]
+            for run in new:
+                program.add(made_run(run.minute, workload=run.workload), group=run.group)
+            kept += new
+            some = chance.sample(kept, 4)
+            for run in some[:2]:
+                run.starred = run.tagged = True
+            program.star([run.id for run in some[:2]])
+            program.tag([run.id for run in some[:2]], "thesis")
+            taken = program.delete([run.id for run in some[1:]])
+            for run in some[1:]:
+                run.deletion = run.deletion or taken.token
+            if chance.random() < 0.3:
+                program.undelete(taken)
+                for run in some:
+                    run.deletion = 0 if run.deletion == taken.token else run.deletion
+            elif chance.random() < 0.3:
+                program.purge()
+                kept = [run for run in kept if not run.deletion]
+            for query, holds in ASKED:
+                found = [run for run in kept if holds(run)]
+                descending = chance.random() < 0.5
+                wanted = folded_by_hand(found, kinds, descending)
+                told = store.timeline(
+                    query, range(3), 15, descending=descending, unfolded=chance.sample([*kinds], 3)
+                )
+                rows = [row for page in told.pages.values() for row in page]
+                assert [row.id for row in rows] == wanted, query
+                assert (told.rows, told.runs) == (len(wanted), len(found)), query
+                for place, below in told.unfolded:
+                    about = rows[place].folded
+                    assert about is not None and about.runs == len(below), query
+                    of_group = [run.id for run in found if run.group == rows[place].id]
+                    assert {row.id for row in below} == set(of_group), query
+                assert store.count(query) == len(found)
+
+
+def test_a_page_of_all_rows_is_found_in_indexes(tmp_path: Path) -> None:
+    from sqlalchemy import event
+
+    asked: list[tuple[str, Any]] = []
+    with Store.open(tmp_path / "history.sqlite") as store:
+        filled(store)
+        event.listen(
+            store._database.engine,
+            "before_cursor_execute",
+            lambda _c, _cursor, statement, values, *_: asked.append((statement, values)),
+        )
+        store.timeline(Query(), [0], 100)
+    with closing(sqlite3.connect(tmp_path / "history.sqlite")) as connection:
+        plans = [
+            step[3]
+            for statement, values in asked
+            for step in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)
+        ]
+    of_runs = [plan for plan in plans if "gpuexplorer_runs" in plan]
+    assert any("COVERING INDEX gpuexplorer_runs_by_time_s" in plan for plan in of_runs)
+    for plan in of_runs:
+        at_hand = "COVERING INDEX" in plan or "PRIMARY KEY" in plan or "runs_by_group (" in plan
+        assert at_hand, plan

@@ -43,6 +43,12 @@ def test_a_store_of_every_version_still_opens(tmp_path: Path, version: int) -> N
         store.add(made_run(1))
         assert store.get(made_run(1).id) == made_run(1)
         assert store.generation() == 8
+    indexes = [line for line in schema_of(path).splitlines() if " INDEX " in line]
+    assert indexes == [
+        line
+        for line in (SCHEMAS / f"{migrations.VERSION}.sql").read_text(encoding="utf-8").splitlines()
+        if " INDEX " in line
+    ]
 
 
 def one_more_column(connection: Connection) -> None:

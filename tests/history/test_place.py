@@ -55,6 +55,8 @@ def test_files_and_urls_are_told_apart(tmp_path: Path, monkeypatch: pytest.Monke
          "postgresql://server/team?user=me&password=***&x=1"),
         ("postgresql://me@server/team", "postgresql://me@server/team"),
         ("postgresql://server:5432/team", "postgresql://server:5432/team"),
+        ("postgresql://me:p/ss@server/team?sslpassword=s3cret",
+         "postgresql://me:***@server/team?sslpassword=***"),
     ],
 )  # fmt: skip
 def test_a_password_is_never_shown(url: str, shown: str) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gpuexplorer.compile.prelude import opencl_prelude
+from gpuexplorer.compile.rewriter import rewrite
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.workloads.check import check_plan
+from gpuexplorer.workloads.check import Depth, check_plan
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.loader import load
@@ -16,7 +20,8 @@ from gpuexplorer.workloads.manifest import FILLS
 from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.references import Reference
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
-from tests.backends.opencl_support import backend, device
+from tests.backends.opencl_support import backend, device, plan_for
+from tests.support.crossed import crossed
 from tests.support.kernels import write_article
 
 SHIPPED = load()
@@ -26,6 +31,7 @@ KERNELS = [
     for variant, spec in workload.manifest.variants.items()
     if spec.launch
 ]
+PLAIN = [(w, name) for w, name in KERNELS if not w.variant(name).requires]
 
 
 def verdict(workload: Workload, request: RunRequest, references: dict[str, Reference]) -> str:
@@ -49,15 +55,34 @@ def verdict(workload: Workload, request: RunRequest, references: dict[str, Refer
     return "" if reference.verify(outputs).ok else reference.explain(outputs)
 
 
-@pytest.mark.parametrize(
-    ("workload", "variant"), KERNELS, ids=[f"{w.name}-{v}" for w, v in KERNELS]
-)
-def test_the_check_finds_nothing_wrong(workload: Workload, variant: str) -> None:
+def depths() -> list[Any]:
+    """Return each kernel with how much is checked, the rest at night.
+
+    One whose block the compiler knows is compiled anew for each block: by day for one of them.
+    """
+    found = []
+    for workload, variant in KERNELS:
+        tunables = workload.variant(variant).tunables.values()
+        deep = any(tunable.formula is not None for tunable in tunables)
+        name = f"{workload.name}-{variant}"
+        if deep:
+            found.append(pytest.param(workload, variant, "quick", id=name))
+        marks = pytest.mark.long if deep else ()
+        found.append(
+            pytest.param(workload, variant, "usual", id=name + "-whole" * deep, marks=marks)
+        )
+    return found
+
+
+@pytest.mark.parametrize(("workload", "variant", "depth"), depths())
+def test_the_check_finds_nothing_wrong(workload: Workload, variant: str, depth: Depth) -> None:
     devices = DeviceList(devices=(device(),))
-    cases, _ = check_plan(workload, devices, device())
+    cases, _ = check_plan(workload, devices, device(), depth)
     cases = [case for case in cases if case.request.variant == variant]
-    if not cases and "shuffle" not in device().features:
-        pytest.skip("this CPU driver has no warp shuffles")
+    if not cases:
+        lacking = [r for r in workload.variant(variant).requires if not device().has(r)]
+        assert lacking
+        pytest.skip(f"this CPU has no {', '.join(lacking)}")
     assert {case.request.precision for case in cases} == set(device().precisions)
     references: dict[str, Reference] = {}
     wrong = {
@@ -69,33 +94,106 @@ def test_the_check_finds_nothing_wrong(workload: Workload, variant: str) -> None
 
 
 @pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
-@pytest.mark.parametrize("variant", ["naive", "uncoalesced", "tiled", "register_tile", "packed"])
+@pytest.mark.parametrize("variant", [v for w, v in KERNELS if w.name == "matmul"])
 def test_a_product_that_no_block_divides(variant: str, precision: str) -> None:
     if precision not in device().precisions:
         pytest.skip(f"this CPU driver has no {precision}")
+    if lacking := [r for r in SHIPPED["matmul"].variant(variant).requires if not device().has(r)]:
+        pytest.skip(f"this CPU driver has no {', '.join(lacking)}")
     request = RunRequest(
         workload="matmul", variant=variant, size={"N": 511}, precision=precision, device="cpu"
     )
     assert verdict(SHIPPED["matmul"], request, {}) == ""
 
 
-@pytest.mark.parametrize("fill", FILLS)
 @pytest.mark.parametrize(
-    ("workload", "variant"), KERNELS, ids=[f"{w.name}-{v}" for w, v in KERNELS]
+    ("kernel", "fill"), crossed(KERNELS, FILLS, name=lambda one: f"{one[0].name}-{one[1]}")
 )
 def test_results_are_right_whatever_the_inputs_hold(
-    workload: Workload, variant: str, fill: str
+    kernel: tuple[Workload, str], fill: str
 ) -> None:
+    workload, variant = kernel
     requires = workload.variant(variant).requires
     if not all(device().has(r) for r in requires):
         pytest.skip(f"this CPU driver has no {', '.join(requires)}")
-    size = 129 if any(len(a.shape) == 2 for a in workload.manifest.arrays.values()) else 70_001
+    sizes = workload.manifest.sizes
+    flat = all(len(a.shape) == 1 for a in workload.manifest.arrays.values())
+    usual = (70_001 if flat else 129) if len(sizes) == 1 else 2_049 if flat else 33
+    if len(sizes) > 3:
+        usual = 9
+    size = {symbol: min(max(usual, spec.min), spec.max) for symbol, spec in sizes.items()}
     for precision in set(workload.precisions_of(variant)) & set(device().precisions):
         request = RunRequest(
-            workload=workload.name, variant=variant, size={"": size}, precision=precision,
+            workload=workload.name, variant=variant, size=size, precision=precision,
             fill=fill, device="cpu",
         )  # fmt: skip
         assert verdict(workload, request, {}) == "", (precision, fill)
+
+
+@pytest.mark.parametrize("length", [1, 31, 257, 65_537])
+@pytest.mark.parametrize("variant", ["hillis_steele", "work_efficient", "shuffle", "look_back"])
+def test_a_scan_of_any_length_is_right_in_a_block_of_any_width(variant: str, length: int) -> None:
+    """Blocks so narrow that a part takes many rounds, and sums of so many parts more than one."""
+    if variant in ("shuffle", "look_back") and "shuffle" not in device().features:
+        pytest.skip("this CPU driver has no warp shuffles")
+    whole_warps = variant in ("shuffle", "look_back")
+    for width in (32, 96) if whole_warps else (3, 7):
+        tunables = {"EACH": 1} if variant == "look_back" else {}
+        request = RunRequest(
+            workload="scan", variant=variant, size={"N": length}, precision="fp32",
+            block=(width,), tunables=tunables, device="cpu",
+        )  # fmt: skip
+        assert verdict(SHIPPED["scan"], request, {}) == "", width
+
+
+@pytest.mark.parametrize("variant", ["direct", "tiled", "column"])
+@pytest.mark.parametrize("size", [(1, 257), (257, 1), (2, 3), (31, 65)])
+def test_a_plane_of_any_shape_keeps_its_border(variant: str, size: tuple[int, int]) -> None:
+    request = RunRequest(
+        workload="stencil2d", variant=variant, size=dict(zip("HW", size, strict=True)),
+        precision="fp32", device="cpu",
+    )  # fmt: skip
+    assert verdict(SHIPPED["stencil2d"], request, {}) == ""
+
+
+@pytest.mark.parametrize("variant", ["direct", "tiled", "queue"])
+@pytest.mark.parametrize("size", [(1, 5, 70), (70, 1, 5), (3, 3, 3), (37, 19, 33)])
+def test_a_volume_of_any_shape_keeps_its_border(variant: str, size: tuple[int, int, int]) -> None:
+    request = RunRequest(
+        workload="stencil3d", variant=variant, size=dict(zip("DHW", size, strict=True)),
+        precision="fp32", device="cpu",
+    )  # fmt: skip
+    assert verdict(SHIPPED["stencil3d"], request, {}) == ""
+
+
+@pytest.mark.parametrize("variant", ["scalar", "vector", "lanes"])
+def test_rows_of_a_sparse_matrix_are_found_in_any_number(variant: str) -> None:
+    if variant != "scalar" and "shuffle" not in device().features:
+        pytest.skip("this CPU driver has no warp shuffles")
+    for rows, each in ((1, 2), (7, 3), (8, 2), (31, 63), (257, 17)):
+        request = RunRequest(
+            workload="spmv", variant=variant, size={"N": rows, "K": each}, precision="fp64",
+            device="cpu",
+        )  # fmt: skip
+        assert verdict(SHIPPED["spmv"], request, {}) == "", (rows, each)
+
+
+@pytest.mark.parametrize(
+    ("workload", "variant"), PLAIN, ids=[f"{w.name}-{name}" for w, name in PLAIN]
+)
+def test_every_kernel_without_warps_is_plain_c(workload: Workload, variant: str) -> None:
+    """PoCL takes nothing else, and does not know every processor: Intel's compiler stands in."""
+    if device().driver.startswith("Portable"):
+        pytest.skip("PoCL itself is here")
+    session = backend()._session(device())
+    plan = plan_for(workload, variant=variant)
+    for source, entry in {(step.source, step.entry) for step in plan.steps}:
+        made = rewrite(source, plan.files, "c", entry=entry)
+        text = opencl_prelude("fp32", plan.defines, "c", made.source, fp64=True)
+        text += made.source + "\n" + made.probes
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the compiler's remarks on a good build
+            session.cl.Program(session.context, text).build("-cl-std=CL1.2", cache_dir=False)
 
 
 def test_the_articles_kernel_runs_unchanged(tmp_path: Path) -> None:

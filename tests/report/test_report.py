@@ -104,7 +104,7 @@ def test_a_run_has_its_figures_configuration_environment_and_data() -> None:
     check_alone(text)
     page = Page(text)
     for words in (
-        "matmul · naive · N = 512", "verified against float64", "8.3", "Example CPU",
+        "matmul · naive · N = 512", "verified", "8.3", "Example CPU",
         "OpenCL 3.0 (1.2.3)", "GPU Explorer", "Python", "3.11.2", "★ starred #fast", "keep this",
         "gpuexplorer run matmul", run.id,
     ):  # fmt: skip

@@ -97,7 +97,7 @@ def test_what_is_left_out_is_said_below_the_table(laboratory: Laboratory) -> Non
     arrays = tuple(msgspec.structs.replace(one, **unknown) for one in whole.arrays)
     cut = msgspec.structs.replace(whole, arrays=arrays, lost=1234, requests=whole.requests[:7])
     notes = " ".join(sheet_of(cut).notes)
-    assert "1,234 later accesses of these lanes found no room" in notes
+    assert "1\u202f234 later accesses of these lanes found no room" in notes
     assert "the first 7 of 129 requests" in notes
     assert "the block's bytes are not known" in notes and "Requested bytes" not in notes
     columns, rows = sheet_of(whole).records()

@@ -17,6 +17,7 @@ from gpuexplorer.report.html import sheet_sections
 from gpuexplorer.studies import chart_of, sheet_of
 from tests.support.lab_studies import (
     STUDIES,
+    ladder_study,
     precision_study,
     speedup_study,
     switches_study,
@@ -77,6 +78,16 @@ def test_switches_stand_by_what_they_were_measured_beside() -> None:
     assert rows(sheet, "In turns with the combination")["combination"].role == "best"
 
 
+def test_a_rung_stands_beside_the_one_before_and_the_library() -> None:
+    found = {row["variant"]: row for row in shown(ladder_study())}
+    assert found["packed"]["step"] == "2.50× faster (2.45–2.55)"
+    assert found["packed"]["beside"] == "1.25× faster (1.23–1.27)"
+    assert found["packed"]["roof"] == "80 %" and found["packed"]["remarks"] == "the best rung"
+    assert found["naive"]["step"] == "–" and found["tiled"]["knobs"] == "16×16 *"
+    assert found["cublas"]["remarks"] == "there is no GPU here"
+    assert "cublas" not in {row["variant"] for row in shown(ladder_study(), Medium.TERMINAL)}
+
+
 def test_a_size_has_both_times_and_both_speed_ups() -> None:
     found = shown(speedup_study())
     assert found[0]["N"] == "64" and found[0]["speedup"] == "10.0× slower (9.09–11.1)"
@@ -93,6 +104,9 @@ RATIO = "ratio,ratio_ci95_low,ratio_ci95_high,verdict"
 HEADS = {
     "precision": f"precision,{FIGURES},{RATIO},ran,accumulates_in,fallback,front,skipped",
     "scaling": f"size,variant,arrays_B,skipped,{FIGURES}",
+    "ladder": f"variant,library,knobs,tuned,{FIGURES},rate,speedup,speedup_ci95_low,"
+    "speedup_ci95_high,before,library_speedup,library_speedup_ci95_low,library_speedup_ci95_high,"
+    "share_of_roof,skipped",
     "switches": f"part,switch,value,{FIGURES},{RATIO},kept,skipped",
     "speedup": f"size,device,transfers,{FIGURES},speedup,speedup_ci95_low,speedup_ci95_high,"
     "skipped",

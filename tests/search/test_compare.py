@@ -267,6 +267,9 @@ def test_another_engines_process_is_named_as_a_reason_for_small_differences() ->
     said = compare_stored(contestants, [a, far]).others[0].warnings
     assert OTHER_DEVICE in said
     assert OTHER_PROCESS not in said
+    whose = msgspec.structs.replace(b.environment, machine="gpubox")
+    twin = msgspec.structs.replace(b, environment=whose)
+    assert OTHER_DEVICE in compare_stored(contestants, [a, twin]).others[0].warnings
     assert not compare_stored([contestants[1], contestants[1]], [b, b]).others[0].warnings
 
 

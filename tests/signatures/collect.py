@@ -44,7 +44,8 @@ WANTED = {
         runtime.streamNonBlocking runtime.memcpyHostToDevice runtime.memcpyDeviceToHost
         runtime.memcpyDeviceToDevice runtime.CUDA_R_16F runtime.CUDA_R_32F runtime.CUDA_R_64F
         runtime.PointerAttributes.devicePointer runtime.CUDARuntimeError
-        driver.moduleLoadData driver.moduleUnload driver.moduleGetFunction driver.funcGetAttribute
+        driver.moduleLoadData driver.moduleUnload driver.moduleGetFunction driver.moduleGetGlobal
+        driver.funcGetAttribute
         driver.funcSetAttribute driver.occupancyMaxActiveBlocksPerMultiprocessor driver.launchKernel
         driver.CU_FUNC_ATTRIBUTE_NUM_REGS driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
         driver.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES driver.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
@@ -53,7 +54,7 @@ WANTED = {
         cublas.CUBLAS_COMPUTE_64F cublas.CUBLASError device.get_cublas_handle
         cuda.Stream cuda.Stream.__enter__ cuda.Stream.__exit__ cuda.UnownedMemory
         cuda.MemoryPointer cupy.ndarray.data cupy.ndarray.T cupy.ndarray.reshape cupy.add cupy.sum
-        cupy.copyto
+        cupy.copyto cupy.cumsum
     """,
     "cupti": """
         cupti.activity_register_callbacks cupti.activity_enable cupti.activity_disable

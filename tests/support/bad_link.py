@@ -33,6 +33,11 @@ class BadLink:
         """Pass everything on again."""
         self._open.set()
 
+    @property
+    def tried(self) -> bool:
+        """Whether somebody has connected since it was begun or dropped."""
+        return bool(self._sockets)
+
     def drop(self) -> None:
         """Break every connection."""
         for one in self._sockets:

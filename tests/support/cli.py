@@ -10,7 +10,7 @@ from pathlib import Path
 
 import gpuexplorer
 
-TIMEOUT_S = 120.0
+TIMEOUT_S = 480.0
 
 
 def cli_environment(**changes: str) -> dict[str, str]:

@@ -6,12 +6,14 @@ import os
 import time
 from pathlib import Path
 
+from distributed import get_worker
+
 from gpuexplorer.cluster import worker
 from gpuexplorer.cluster.messages import Answer, Asked
-from gpuexplorer.cluster.worker import WorkerWorkload, describe, measure
+from gpuexplorer.cluster.worker import engine_of, measure
 from gpuexplorer.workloads.workload import Workload
 
-__all__ = ["VARIABLE", "WorkerEngine", "WorkerWorkload", "describe", "measure", "written"]
+__all__ = ["VARIABLE", "describe", "measure", "written"]
 
 VARIABLE = "GPUEXPLORER_TEST_MEASURED"
 """Names the file that each measurement adds a line to: when it began, and what it measures."""
@@ -25,6 +27,12 @@ class WorkerEngine(worker.WorkerEngine):
         with Path(os.environ[VARIABLE]).open("a", encoding="utf-8") as stream:
             stream.write(f"{time.time()}\t{asked.config.block}\n")
         return super().measure(asked, workload)
+
+
+def describe() -> bytes:
+    """Return what this worker is, as the real one does."""
+    engine_of(get_worker(), WorkerEngine)
+    return worker.describe()
 
 
 def written(path: Path) -> list[tuple[float, str]]:

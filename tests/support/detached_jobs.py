@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,7 @@ from gpuexplorer.cli import main
 from gpuexplorer.environments import detached
 from gpuexplorer.environments.detached import Detached
 from gpuexplorer.history.store import Query, Store
+from gpuexplorer.search.detached import ANSWERS, PID, answer_files
 
 PATIENCE_S = 120.0
 SWEEP = (
@@ -29,11 +33,18 @@ def until(condition: Callable[[], bool], words: Callable[[], object] = lambda: "
         time.sleep(0.05)
 
 
-def begun(*words: str) -> Detached:
-    """Begin a job and wait until it has measured something."""
+def begun(*words: str, jobs: Path | None = None) -> Detached:
+    """Begin a job, and suspend it when it has measured something, so that it is not done before.
+
+    ``jobs`` is the folder in which the jobs of its machine are; None: of this one.
+    """
     assert main([*words, "--detach"]) == 0
     (one,) = detached.list_detached()
-    until(lambda: detached.state_of(one).done >= 1)
+    folder = (jobs or detached.folder_here()) / one.id
+    until(lambda: (folder / ANSWERS).is_dir() and bool(answer_files(folder)))
+    os.killpg(int((folder / PID).read_text()), signal.SIGSTOP)
+    state = detached.state_of(one)
+    assert (state.running, state.finished) == (True, False)
     return one
 
 

@@ -1,4 +1,4 @@
-"""The three studies of the Lab, made by hand."""
+"""The studies of the Lab, made by hand."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from gpuexplorer.core.studies import (
     Switched,
     SwitchesStudy,
 )
+from gpuexplorer.studies.ladder import LadderStudy, Rung
 from gpuexplorer.studies.precision import PrecisionPoint, PrecisionStudy
 from gpuexplorer.studies.scaling import ScalingPoint, ScalingStudy, growth_of
 from gpuexplorer.studies.sides import Side
@@ -165,7 +166,40 @@ def scaling_study(**changes: Any) -> ScalingStudy:
     return msgspec.structs.replace(study, **changes)
 
 
+def ladder_study(**changes: Any) -> LadderStudy:
+    """Return three rungs, the last 1.25 times as fast as the library, at 80 % of the roof."""
+    times = {"naive": 4e-3, "tiled": 1e-3, "packed": 4e-4, "numpy": 5e-4}
+    names, library = list(times), "numpy"
+
+    def faster(than: str, name: str) -> Speedup:
+        factor = times[than] / times[name]
+        return Speedup(factor=factor, ci95_low=0.98 * factor, ci95_high=1.02 * factor, pairs=12)
+
+    rungs = [
+        Rung(
+            variant=name, title=name.title(), teaches=f"What {name} teaches.",
+            library=name == library, knobs="" if name == library else "16×16",
+            tuned="2026-01-01T00:00:00+00:00" if name == "tiled" else None,
+            measured=measured(i, times[name]), rate=1e6 / times[name],
+            before=names[i - 1] if 0 < i < 3 else None,
+            step=faster(names[i - 1], name) if 0 < i < 3 else None,
+            beside=faster(library, name) if name != library else None,
+            diff=f"--- {names[i - 1]}\n+++ {name}\n@@ -1 +1 @@\n-old\n+new" if 0 < i < 3 else "",
+        )
+        for i, name in enumerate(names)
+    ]  # fmt: skip
+    rungs.append(Rung(variant="cublas", title="cuBLAS", teaches="The vendor's.", library=True,
+                      skipped="there is no GPU here"))  # fmt: skip
+    study = LadderStudy(
+        id="l", time_utc="2026-01-01T00:00:00+00:00", title="Matrix multiply: the ladder",
+        device="X", rounds=12, notes=("Measured in turns.",), config=made_config(), unit="FLOP/s",
+        library=library, roof=1e6 / 4e-4 / 0.8, roof_words="measured multiply-add rate",
+        rungs=tuple(rungs), runs=[made_run(i, made_config(variant=n)) for i, n in enumerate(names)],
+    )  # fmt: skip
+    return msgspec.structs.replace(study, **changes)
+
+
 STUDIES: dict[str, Study] = {
     "precision": precision_study(), "switches": switches_study(), "speedup": speedup_study(),
-    "scaling": scaling_study(),
+    "scaling": scaling_study(), "ladder": ladder_study(),
 }  # fmt: skip

@@ -97,8 +97,12 @@ def manifests() -> tuple[list[bytes], Read]:
 
 
 def sources() -> tuple[list[bytes], Read]:
-    """Return the shipped kernels, and how a source is read: as both languages need it."""
-    found = [path.read_bytes() for path in sorted(shipped_folder().rglob("*.cu"))]
+    """Return the kernels that a CPU runs as well, and how both languages read a source."""
+    found = [
+        path.read_bytes()
+        for path in sorted(shipped_folder().rglob("*.cu"))
+        if not re.search(r"\basm\b|\bwmma\b", path.read_text(encoding="utf-8"))
+    ]
     path = Path(tempfile.mkdtemp(prefix="gpuexplorer-fuzz-")) / "made.cu"
 
     def read(data: bytes) -> None:

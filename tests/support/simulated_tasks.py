@@ -12,7 +12,7 @@ from distributed import WorkerPlugin, get_worker
 
 import gpuexplorer
 from gpuexplorer.cluster.messages import Answer, Asked, Described, encode
-from gpuexplorer.cluster.worker import NAME, WorkerWorkload, measure
+from gpuexplorer.cluster.worker import engine_of, measure
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import WorkFailed
@@ -26,8 +26,6 @@ __all__ = [
     "MACHINES",
     "TIMES",
     "Machine",
-    "WorkerEngine",
-    "WorkerWorkload",
     "describe",
     "measure",
 ]
@@ -59,9 +57,6 @@ MACHINES: dict[Any, Machine] = {}
 class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
     """Stands for an engine."""
 
-    name = NAME
-    idempotent = True
-
     def measure(self, asked: Asked, workload: Workload) -> Answer:
         """Return a result after a while."""
         worker = get_worker()
@@ -89,6 +84,7 @@ def _card(name: Any) -> Any:
 
 def describe() -> bytes:
     """Return what this worker is; each is a machine of its own."""
+    engine_of(get_worker(), WorkerEngine)
     name = get_worker().name
     said = Described(
         version=MACHINES[name].version,

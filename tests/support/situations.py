@@ -30,7 +30,7 @@ H100 = device(
     driver="580.0",
     compute_units=132,
     compute_capability=(9, 0),
-    features=("cuda", "shuffle", "fp64", "fp16", "sm_90"),
+    features=("cuda", "c++", "shuffle", "fp64", "fp16", "sm_90"),
     limits=DeviceLimits(max_shared_B=227 * 1024, memory_B=80 * 10**9),
 )
 INTEL = device(driver="Intel(R) OpenCL 2026", threads=1)

@@ -8,11 +8,10 @@ import random
 from typing import Any
 
 import msgspec
-from distributed import WorkerPlugin, get_worker
+from distributed import get_worker
 
 import gpuexplorer
 from gpuexplorer.cluster.messages import Answer, Described, encode, read_asked
-from gpuexplorer.cluster.worker import NAME, WorkerWorkload
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.result import RunResult
@@ -22,19 +21,12 @@ from tests.search.engine import MadeEngine
 from tests.support.prepared import prepared
 from tests.support.problems import device
 
-__all__ = ["FASTER", "WorkerEngine", "WorkerWorkload", "describe", "duration_s", "measure"]
+__all__ = ["FASTER", "describe", "duration_s", "measure"]
 
 FASTER = "GPUEXPLORER_TEST_FASTER"
 """Names by how much the sleeps are shorter than the measurements that they stand for."""
 DURATION_S = (0.5, 5.0)
 _made: list[RunResult] = []
-
-
-class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
-    """Stands for an engine."""
-
-    name = NAME
-    idempotent = True
 
 
 def duration_s(config: RunConfig) -> float:
@@ -45,7 +37,7 @@ def duration_s(config: RunConfig) -> float:
 def describe() -> bytes:
     """Return what this worker is; eight of them are in a machine."""
     card = device("cuda:0", kind="gpu", name="Card", hardware_id="GPU-Card")
-    host = f"machine {int(get_worker().name) // 8}"
+    host = f"machine {int(float(get_worker().name)) // 8}"
     devices = DeviceList(devices=(card,))
     return encode(Described(version=gpuexplorer.__version__, host=host, devices=devices))
 

@@ -82,7 +82,7 @@ def half_precision(hand: Hand, folder: Path) -> str:
     """Whether fp16 is worth it for attention, in a sentence."""
     measured(hand)
     hand.click("Is half precision worth it?", "button")
-    return hand.until_words("orth it here", "cannot be told", limit_s=MEASURED_S)
+    return hand.until_words("orth it: ", "orth it here: ", "cannot be told", limit_s=MEASURED_S)
 
 
 def two_days(hand: Hand, folder: Path) -> str:

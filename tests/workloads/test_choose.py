@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, InputError
-from gpuexplorer.workloads.choose import complete, find_device
+from gpuexplorer.workloads.choose import complete, find_device, tuned_for
 from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.planning import make_plan
+from gpuexplorer.workloads.workload import Workload
 from tests.support.problems import device
 
 MATMUL = load()["matmul"]
@@ -93,6 +97,35 @@ def test_defaults_are_the_workloads_and_the_devices() -> None:
     assert (config.variant, config.size, config.precision) == ("naive", {"N": 512}, "fp32")
     assert (config.block, config.fill, config.threads) == ((16, 16, 1), "manifest", 3)
     assert config.cache == "hot"
+
+
+def test_what_was_tuned_for_a_family_of_devices_is_its_default() -> None:
+    def of(lanes: tuple[str, ...], **request: Any) -> tuple[Block | None, dict[str, int]]:
+        on = listed(device("opencl:0", features=("opencl", *lanes)))
+        config = complete(RunRequest(workload="matmul", variant="panels", **request), MATMUL, on)
+        plan = make_plan(MATMUL, config, on.devices[0])
+        return config.block, plan.defines
+
+    assert of(()) == ((16, 16, 1), {"ROWS": 6, "COLS": 2})
+    assert of(("lanes_16",)) == ((16, 64, 1), {"ROWS": 6, "COLS": 4})
+    assert of(("lanes_16",), precision="fp64") == ((16, 64, 1), {"ROWS": 6, "COLS": 2})
+    assert of(("lanes_8",), precision="fp64") == ((8, 64, 1), {"ROWS": 6, "COLS": 1})
+    chosen = of(("lanes_16",), block=(32, 8), tunables={"COLS": 3})
+    assert chosen == ((32, 8, 1), {"ROWS": 6, "COLS": 3})
+
+
+@pytest.mark.parametrize("workload", load().values(), ids=lambda one: one.name)
+def test_every_tuned_default_can_be_launched(workload: Workload) -> None:
+    for name, variant in workload.manifest.variants.items():
+        for tuned in variant.tuned:
+            for precision in tuned.precisions or workload.precisions_of(name):
+                family = device("opencl:0", features=("opencl", "shuffle", *tuned.on))
+                request = RunRequest(workload=workload.name, variant=name, precision=precision)
+                config = complete(request, workload, listed(family))
+                if tuned_for(variant, precision, family) is not tuned:
+                    continue  # an entry before it is for this precision alone
+                assert make_plan(workload, config, family).steps
+                assert list(config.block or ())[: len(tuned.block)] == tuned.block
 
 
 def test_cold_caches_do_not_go_with_copies_of_the_arrays() -> None:

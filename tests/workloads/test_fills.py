@@ -7,9 +7,11 @@ import hashlib
 import numpy as np
 import pytest
 
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import KERNEL_PRECISIONS
 from gpuexplorer.workloads.fills import dtype_of, element_dtype, make_inputs
 from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.workload import Workload
 from tests.support.problems import made, plan_of
 
 SHIPPED = load()
@@ -85,6 +87,53 @@ def test_an_array_s_scale_multiplies_every_fill() -> None:
         plain = make_inputs(plan_of(made(), fill=fill))["A"]
         values = make_inputs(plan_of(scaled, fill=fill))["A"]
         np.testing.assert_allclose(values, plain / 10, rtol=1e-6)
+
+
+def with_values(expression: str, more: str = 'type = "int"') -> Workload:
+    """Return a workload whose A holds what an expression gives."""
+    return made(('A = { shape = ["N"]', f'A = {{ {more}, values = "{expression}", shape = ["N"]'))
+
+
+def test_an_expression_gives_an_array_s_elements_whatever_the_fill_and_the_seed() -> None:
+    workload = with_values("3 * arange(N) // 2")
+    for fill in (None, "normal", "zeros", "large"):
+        inputs = make_inputs(plan_of(workload, size={"N": 5}, fill=fill), seed=3)
+        assert inputs["A"].dtype == np.int32 and inputs["A"].tolist() == [0, 1, 3, 4, 6]
+    real = make_inputs(plan_of(with_values("arange(N) / itemsize", 'type = "real"')))
+    assert real["A"].dtype == np.float32 and real["A"][1] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("arange(N + 1)", r"gives the shape \(6,\), and 'shape' says \(5,\)"),
+        ("arange(N) / 2", "gives 0.5, which no int holds"),
+        ("arange(N) * 4000000000", "gives 4e.09, which no int holds"),
+        ("log(arange(N) - 1)", "which no int holds"),
+    ],
+)
+def test_an_expression_that_does_not_fit_the_array_is_refused(expression: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        make_inputs(plan_of(with_values(expression), size={"N": 5}))
+
+
+@pytest.mark.parametrize(
+    ("expression", "more", "said"),
+    [
+        ("arange(M)", 'type = "int"', "'arrays.A.values': .*uses 'M'"),
+        (
+            "arange(N)",
+            'type = "int", fill = "integers", below = "N"',
+            "without 'scale' and 'below'",
+        ),
+        ("arange(N)", "scale = 2", "without 'scale' and 'below'"),
+    ],
+)
+def test_an_expression_that_cannot_be_is_refused_when_the_manifest_is_read(
+    expression: str, more: str, said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        with_values(expression, more)
 
 
 def test_labels_lie_below_their_number_whatever_the_fill() -> None:

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.cuda_source import CudaSource
+from gpuexplorer.workloads.host_text import HostText
 from gpuexplorer.workloads.kernel_file import (
     MOST_VARIANTS,
     Answers,
     KernelFile,
     kernel_manifest,
 )
-from gpuexplorer.workloads.kernel_text import HostText, KernelText, read_kernel
+from gpuexplorer.workloads.kernel_text import KernelText, read_kernel
 from gpuexplorer.workloads.loader import (
     keep_manifest,
     kernel_workload,
@@ -72,11 +73,75 @@ def test_a_kernels_text_tells_sizes_shapes_and_what_is_written(
     ("text", "number"),
     [("0x7F", 127),
      ("0x10000u", 65536), ("1'000'000", 1_000_000), ("0.5e3f", 500), ("1 << 20", 1048576),
-     ("2 * sizeof(float)", None), ("N", None)],
+     ("2 * sizeof(float)", 8), ("sizeof(other)", None), ("N", None)],
 )  # fmt: skip
 def test_numbers_of_host_code_are_read_as_c_reads_them(text: str, number: int | None) -> None:
     host = HostText(CudaSource("#define N (N + N + N)\n"))
     assert host.number(text) == number
+
+
+@pytest.mark.parametrize(
+    ("body", "a", "b"),
+    [
+        ("if (i < n) b[i] = a[i] + a[i + n];", "n + n", "n"),
+        ("if (i < n) b[i + n - 1] = a[n - 1 - i];", "n", "n + n - 1"),
+        ("int j = n - i - 1; if (i < n) b[j] = a[i + 2 * n];", "n + 2 * n", "n"),
+        ("if (i < n - 1) b[i] = a[i + 1] - a[i - 1];", "n", "n"),
+        ("if (i < n) for (int k = 0; k < m; k++) b[i] += a[i + k];", "n + m - 1", "n"),
+        ("if (i < n) for (int k = 0; k < m; k++) if (i + k < n) b[i] += a[i + k];", "n", "n"),
+        ("b[blockIdx.x * blockDim.x + threadIdx.x + n] = a[i]; if (i < n) b[i] = 0;", "n", "n + n"),
+    ],
+)
+def test_what_is_added_to_an_index_moves_its_end(body: str, a: str, b: str) -> None:
+    head = "__global__ void k(const float* a, float* b, int n, int m) {"
+    found = read(f"{head} int i = blockIdx.x * blockDim.x + threadIdx.x; {body} }}", "k")
+    assert found.shapes == {"a": (a,), "b": (b,)}
+
+
+def test_an_array_has_as_many_rows_as_are_reached() -> None:
+    body = "if (x < w && y < h) b[y * w + x] = a[y * w + x] + a[(y + h) * w + x];"
+    found = read(
+        "__global__ void k(const float* a, float* b, int w, int h) { int x = threadIdx.x + "
+        f"blockIdx.x * blockDim.x; int y = threadIdx.y + blockIdx.y * blockDim.y; {body} }}", "k"
+    )  # fmt: skip
+    assert found.shapes == {"a": ("h + h", "w"), "b": ("h", "w")}
+
+
+FILTER = """\
+#define R 2
+__constant__ float mask[2 * R + 1][2 * R + 1];
+__constant__ float gain;
+__constant__ int unused;
+__device__ float at(int y, int x) { return gain * mask[y][x]; }
+__global__ void filter(const float *in, float *out, int w, int h) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < w && y < h) out[y * w + x] = in[y * w + x] * at(y % 5, x % 5);
+}
+int main() {
+    float g = 0.25f, weights[25];
+    cudaMemcpyToSymbol(mask, weights, sizeof(weights));
+    cudaMemcpyToSymbol(gain, &g, sizeof(float));
+    filter<<<dim3(4, 4), dim3(16, 16)>>>(in, out, 64, 48);
+}
+"""
+
+
+def test_what_the_host_copies_to_symbols_is_an_array_or_a_number_of_the_manifest(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "filter.cu"
+    manifest = tomllib.loads(kernel_manifest(FILTER, path, "filter", Answers(unchecked=True)))
+    assert manifest["arrays"]["mask"] == {"shape": [5, 5], "role": "in"}
+    assert manifest["scalars"] == {"gain": {"type": "real", "value": 0.25}}
+    assert {n: s["default"] for n, s in manifest["sizes"].items()} == {"w": 64, "h": 48}
+    (launch,) = manifest["variants"]["filter"]["launch"]
+    assert launch["args"] == ["in", "out", "w", "h"] and launch["symbols"] == ["mask", "gain"]
+    kernel = "mask[1][1] = 2; __syncthreads(); if (x < w"
+    written = FILTER.replace("if (x < w", kernel).replace(
+        "__constant__ float m", "__device__ float m"
+    )
+    with pytest.raises(InputError, match=r"filter\.cu:2: the kernel writes to 'mask'"):
+        kernel_manifest(written, path, "filter", Answers(unchecked=True))
 
 
 def test_shared_memory_of_a_launch_follows_the_block_or_has_to_be_known(tmp_path: Path) -> None:

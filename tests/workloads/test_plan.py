@@ -35,6 +35,14 @@ def test_the_grid_covers_a_matrix_and_no_block_is_idle(n: int, x: int, y: int) -
     assert step.grid[2] == 1
 
 
+def test_block_and_grid_are_those_of_the_launch_that_follows_the_sliders() -> None:
+    plan = plan_of(SHIPPED["matmul"], variant="panels", size={"N": 100}, block=(16, 4))
+    pack, product = plan.steps
+    assert plan.main_step == 1
+    assert pack.block == (32, 1, 1)
+    assert plan.config.grid == product.grid == (4, 5, 1)
+
+
 def test_three_dimensional_blocks() -> None:
     (step,) = plan_of(made(*THREE_D), size={"N": 10}, block=(4, 3, 2)).steps
     assert (step.block, step.grid) == ((4, 3, 2), (3, 4, 5))

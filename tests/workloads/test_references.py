@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.measure.problems import ProblemCache
 from gpuexplorer.workloads import references
 from gpuexplorer.workloads.comparison import ByElement, sample_rows
 from gpuexplorer.workloads.expected import Expected
@@ -37,6 +38,36 @@ def product(plan: Plan, inputs: Arrays) -> Arrays:
     with np.errstate(over="ignore"):
         wide = [inputs[name].astype(np.float32) for name in "AB"]
         return {"C": (wide[0] @ wide[1]).astype(dtype_of(plan.array("C"), plan.config.precision))}
+
+
+def test_outputs_that_a_trusted_variant_leaves_alone_are_named() -> None:
+    """Whatever other variants write: they are another problem, though the inputs are the same."""
+    both = made(
+        ('B = { shape = ["N"], role = "out" }',
+         'B = { shape = ["N"], role = "out" }\nD = { shape = ["N"], role = "out" }'),
+        ('outputs = { B = "2 * A" }', 'variant = "only"'),
+        ("[variants.only]", f"{_one_launch('one', 'B')}{_one_launch('two', 'B', 'D')}"
+         "[variants.only]"),
+    )  # fmt: skip
+    plan = plan_of(both, variant="two")
+    inputs = make_inputs(plan)
+    right = {"B": 2 * inputs["A"], "D": inputs["A"]}
+    found = Reference(both, plan, inputs, {"B": right["B"]}).verify(right)
+    assert found.ok and found.not_compared == ("D",)
+    assert (found.whole, found.words) == (None, "verified except D")
+    assert Reference(both, plan, inputs, right).verify(right).whole is True
+    problems = ProblemCache()
+    problems.get(both, plan_of(both, variant="one")).trust({"B": right["B"]})
+    assert problems.get(both, plan).wanted_variant == "only"
+
+
+def _one_launch(name: str, *outputs: str) -> str:
+    arguments = ", ".join(f'"{name}"' for name in ("A", *outputs, "N"))
+    return (
+        f'[variants.{name}]\ntitle = "Another"\nteaches = "Nothing."\n'
+        f'launch = [{{ source = "made.cu", entry = "made", block = [64], grid = [1], '
+        f"args = [{arguments}] }}]\n"
+    )
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, 0.5, 65504])

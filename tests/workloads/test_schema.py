@@ -23,6 +23,12 @@ args = ["A", "B"]
 """
 
 
+def tuned(text: str) -> tuple[str, str]:
+    """Return the change that gives the variant an entry of what was tuned."""
+    entry = f'[[variants.only.tuned]]\nmeasured = "here"\n{text}\n'
+    return "[[variants.only.launch]]", entry + "[[variants.only.launch]]"
+
+
 @pytest.mark.parametrize(
     ("change", "key", "remedy"),
     [
@@ -70,6 +76,10 @@ args = ["A", "B"]
         (("[sizes.N]", "[sizes.itemsize]"), "'sizes.itemsize' is not a free name", ""),
         (('flops = "N"', 'flops = "N +"'), "'work.flops'", ""),
         (('flops = "N"', 'flops = "__import__(N)"'), "'work.flops'", ""),
+        (tuned("on = []"), "'variants.only.tuned[0].on' is empty", "which devices"),
+        (tuned('on = ["sm_90"]\nblock = [8, 8]'), "tuned[0].block' needs as many", ""),
+        (tuned('on = ["sm_90"]\ntunables = { TILE = 8 }'), "tuned[0].tunables'", "'TILE'"),
+        (tuned('on = ["sm_90"]\nprecisions = ["fp8"]'), "tuned[0].precisions'", "fp64"),
         (('B = "2 * A"', 'B = "2 * B"'), "'reference.outputs.B'", "'B'"),
         (('B = "2 * A"', 'A = "2 * A"'), "'reference.outputs.A'", ""),
         (('outputs = { B = "2 * A" }', FREIVALDS), "'reference.outputs.B'", "check = 'rows'"),

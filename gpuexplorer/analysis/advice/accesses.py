@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from gpuexplorer.analysis.advice.advice import Advice
+from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.core.accesses import (
     BANK_B,
     BANKS,
+    METHOD,
     SECTOR_B,
     WARP,
     AccessProfile,
@@ -26,6 +29,10 @@ def access_advice(profile: AccessProfile) -> tuple[str, ...]:
 
     The worst places come first.
     """
+    return (*_places(profile), *_idle(profile))
+
+
+def _places(profile: AccessProfile) -> list[str]:
     rows = profile.rows
     all_sectors = sum(row.sectors for row in rows)
     all_passes = sum(row.passes for row in rows)
@@ -41,8 +48,23 @@ def access_advice(profile: AccessProfile) -> tuple[str, ...]:
         for row in rows
         if row.passes >= LEAST_FACTOR * row.least_passes and row.passes > LEAST_SHARE * all_passes
     ]
-    said = [sentence for _, sentence in sorted(found, key=lambda one: -one[0])]
-    return (*said, *_idle(profile))
+    return [sentence for _, sentence in sorted(found, key=lambda one: -one[0])]
+
+
+def scattered(situation: Situation) -> Advice | None:
+    """Say which line fetches or waits for more than it uses, where accesses were counted."""
+    said = [sentence for profile in situation.accesses for sentence in _places(profile)]
+    if not said:
+        return None
+    evidence = said[0].removesuffix(".")
+    return Advice(
+        rule="scattered",
+        kind="place",
+        title="A warp fetches more than it uses",
+        evidence=f"{evidence} ({METHOD})",
+        saves=0.0,
+        section="A line that fetches more than it uses",
+    )
 
 
 def stride_B(profile: AccessProfile, number: int) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpuexplorer.analysis.advice.accesses import scattered
 from gpuexplorer.analysis.advice.advice import MOST_SHOWN, Advice, Rule
 from gpuexplorer.analysis.advice.rules_grid import edge_tiles, idle_workers, tiny_blocks
 from gpuexplorer.analysis.advice.rules_lanes import partial_warps, short_rows
@@ -39,6 +40,7 @@ RULES: tuple[Rule, ...] = (
     transfers,
     short_launch,
     reuse,
+    scattered,
     faster_before,
     roof,
     at_limit,

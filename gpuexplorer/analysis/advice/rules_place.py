@@ -71,7 +71,10 @@ def _evidence(place: Place) -> str:
 
 
 def reuse(situation: Situation) -> Advice | None:
-    """Say that threads ask for the same bytes many times, where another variant asks for less."""
+    """Say that threads ask for the same bytes many times, where another variant asks for less.
+
+    Named is the first in the manifest's order that asks for half or less: the next rung to learn.
+    """
     launch = situation.launch
     requested_B, least_B = launch.requested_B, launch.compulsory_B
     if situation.library or not requested_B or least_B < CACHED_B:
@@ -80,26 +83,26 @@ def reuse(situation: Situation) -> Advice | None:
     saves = within_roof(situation, REUSE_SAVES)
     if asks < REUSE_ABOVE or saves < LEAST_SAVING:
         return None
-    best: tuple[float, Change] | None = None
+    found: tuple[float, Change] | None = None
     for sibling in situation.siblings:
         change = Change(variant=sibling.name)
         other = None if sibling.library else situation.look(change)
         if other is None or other.requested_B is None or other.requested_B > requested_B / 2:
             continue
-        if best is None or other.requested_B < best[0]:
-            best = other.requested_B, change
-    if best is None:
+        found = other.requested_B, change
+        break
+    if found is None:
         return None
-    less = requested_B / best[0]
+    less = requested_B / found[0]
     return Advice(
         rule="reuse",
         kind="speed",
         title=f"Threads ask for each byte {asks:.0f} times",
         evidence=f"{quantity(requested_B, 'B')} asked for, {quantity(least_B, 'B')} needed; "
-        f"variant {best[1].variant} asks for {less:.0f} times less",
+        f"variant {found[1].variant} asks for {less:.0f} times less",
         saves=saves,
         section="Bytes asked for again and again",
-        change=best[1],
+        change=found[1],
     )
 
 

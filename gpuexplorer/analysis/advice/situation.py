@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import Block, RunConfig
@@ -105,6 +106,8 @@ class Situation:
     """Values of each tunable that is the user's to choose."""
     largest_size: dict[str, int] = field(default_factory=dict)
     look: Callable[[Change], Launch | None] = _nothing
+    accesses: tuple[AccessProfile, ...] = ()
+    """What a warp of each launch asks for, where it was counted."""
 
     @property
     def block(self) -> Block | None:

@@ -8,6 +8,7 @@ from gpuexplorer.backends.cuda import gate
 from gpuexplorer.backends.cuda.kernels import Build, BuiltStep
 from gpuexplorer.compile.arguments import bind_arguments, unknown_types
 from gpuexplorer.compile.nvrtc import compile_kernels, signatures, target_for
+from gpuexplorer.compile.symbols import bound_symbols, filled_B, with_room
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.cuda_source import Signature
 from gpuexplorer.workloads.instances import split_entry
@@ -27,13 +28,15 @@ def builder(arch: str) -> Build:
                 raise InputError(f"{step.source} has no kernel '{entry}'")
             return known[name]
 
+        symbols = bound_symbols(plan, step)
         compiled = compile_kernels(
             step.source,
-            plan.files,
+            with_room(plan.files, step.source, filled_B(plan, step)),
             target_for(arch),
             precision=plan.config.precision,
             defines=plan.defines,
             entries=entries,
+            variables=list(symbols),
             probed=[e for e in entries if unknown_types(signature(e), plan.config.precision)],
         )
         kernel = compiled.kernels[step.entry]
@@ -42,6 +45,7 @@ def builder(arch: str) -> Build:
             target=compiled.target,
             symbol=kernel.symbol,
             arguments=bind_arguments(step, plan, signature(step.entry), kernel.parameters),
+            variables={compiled.variables[name]: value for name, value in symbols.items()},
         )
 
     return build

@@ -64,7 +64,7 @@ def describe(
     capability = facts.capability
     half = capability >= FIRST_WITH_HALF
     target = target or architecture(capability)
-    features = ["cuda", "shuffle", "fp64", *(["fp16"] if half else [])]
+    features = ["cuda", "c++", "shuffle", "fp64", *(["fp16"] if half else [])]
     features += dict.fromkeys([target.rstrip("a"), target])
     x, y, z = (facts.needed(n) for n in cu.MAX_BLOCK_DIM)
     grid_x, grid_y, grid_z = (facts.needed(n) for n in cu.MAX_GRID_DIM)

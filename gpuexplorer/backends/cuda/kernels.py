@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from gpuexplorer.analysis.occupancy import WARP, occupancy
 from gpuexplorer.backends.base import Batch
@@ -36,6 +37,8 @@ class BuiltStep:
     """What it was compiled for: ``sm_90a``, or ``compute_90`` for PTX."""
     symbol: str
     arguments: list[str | np.generic]
+    variables: dict[str, str | npt.NDArray[np.generic]] = field(default_factory=dict)
+    """What is copied to variables outside of functions, by their symbols: an array, or a number."""
 
 
 Build = Callable[[Plan, KernelLaunch], BuiltStep]
@@ -46,6 +49,8 @@ class _Step:
     step: KernelLaunch
     kernel: LoadedKernel
     arguments: list[str | np.generic]
+    variables: list[tuple[int, str | npt.NDArray[np.generic]]]
+    """Addresses of variables outside of functions, and what is copied there."""
     packed: PackedArguments | None = None
 
 
@@ -74,36 +79,62 @@ class KernelRunner(CudaRunner):
             built = self._build(self.plan, step)
             with self.session.explained(f"loading '{step.entry}'"):
                 kernel = self.session.load(built.code, built.symbol)
+                variables = [
+                    (self.session.variable(built.code, symbol), value)
+                    for symbol, value in built.variables.items()
+                ]
             self._ptx = built.target if is_ptx(built.target) else ""
             _check(step, kernel, self.device)
             self._allow_shared(kernel, step.entry, step.shared_B)
-            self._steps.append(_Step(step, kernel, built.arguments))
+            self._steps.append(_Step(step, kernel, built.arguments, variables))
         self._loaded = all(self.session.was_launched(s.kernel.function) for s in self._steps)
         if self.arrays is not None:
             self._bind()
 
     def launch(self, count: int) -> Batch:
         """Run ``count`` launches; the very first of a kernel is not held back until queued."""
+        self._fill_variables()
         batch = super().launch(count)
         self._remember_launched()
         return batch
 
+    def launch_alone(self) -> None:
+        """Run one launch and wait, without events or the gate."""
+        self._fill_variables()
+        super().launch_alone()
+
+    def launch_plain(self) -> None:
+        """Run one launch on inputs just uploaded and wait, without events or the gate."""
+        self._fill_variables()
+        super().launch_plain()
+
+    def _fill_variables(self) -> None:
+        """Fill variables outside of functions, which all runners of a program share."""
+        if not any(step.variables for step in self._steps):
+            return
+        with self.session.explained(f"filling the variables of {self._what}"):
+            for step in self._steps:
+                for address, value in step.variables:
+                    self._allocated.copy_to(address, value)
+            self.session.wait()
+
     def predict_s(self) -> float:
         """Estimate one launch's seconds from parts of each step's grid."""
+        self._fill_variables()
         with self.session.explained(f"running a part of {self._what}"):
             total_s = sum(self._predict_step_s(step) for step in self._steps)
         self._remember_launched()
         return total_s
 
     def resources(self) -> Resources:
-        """Return what the first step takes, and how full it leaves a multiprocessor."""
-        first = self._steps[0]
+        """Return what the step with the sliders' block takes, and how full a multiprocessor is."""
+        first = self._steps[self.plan.main_step]
         threads = first.step.threads_per_block
         shared_B = first.kernel.static_shared_B + first.step.shared_B
         limits = multiprocessor_limits(self.session.facts)
         share = limiter = None
         if limits is not None:
-            share = self.resident_blocks() * -(-threads // WARP) / limits.warps
+            share = self.resident_blocks(self.plan.main_step) * -(-threads // WARP) / limits.warps
             limiter = occupancy(limits, threads, first.kernel.registers, shared_B).limiter
         return Resources(
             registers_per_thread=first.kernel.registers,

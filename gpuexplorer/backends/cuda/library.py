@@ -99,10 +99,19 @@ def _sum(call: Call) -> Callable[[], None]:
     return functools.partial(cupy.sum, flat, dtype=accum, out=out.reshape(()))
 
 
+def _cumsum(call: Call) -> Callable[[], None]:
+    """The sums of all elements up to each; halves are added up in float32."""
+    import cupy
+
+    x, out = call.operands
+    return functools.partial(cupy.cumsum, x.reshape(-1), dtype=out.dtype, out=out.reshape(-1))
+
+
 CALLS: dict[str, Callable[[Call], Callable[[], None]]] = {
     "cublas.gemm": _gemm,
     "cupy.add": _add,
     "cupy.copy": _copy,
+    "cupy.cumsum": _cumsum,
     "cupy.sum": _sum,
     "cupy.transpose": _transpose,
 }

@@ -100,6 +100,14 @@ class DeviceArrays:
         self._copy(out.ctypes.data, self._base + span.start, span.nbytes, "DeviceToHost")
         self._session.wait()
 
+    def copy_to(self, address: int, value: str | HostArray) -> None:
+        """Queue copying an array, by its name, or host values to another place of the device."""
+        if isinstance(value, str):
+            span = self.layout.arrays[value]
+            self._copy(address, self._base + span.start, span.nbytes, "DeviceToDevice")
+        else:
+            self._copy(address, value.ctypes.data, value.nbytes, "HostToDevice")
+
     def fill(self, name: str, byte: int) -> None:
         """Set every byte of an array."""
         span = self.layout.arrays[name]

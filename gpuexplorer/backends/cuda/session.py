@@ -157,10 +157,7 @@ class CudaSession:
 
     def load(self, code: bytes, symbol: str) -> LoadedKernel:
         """Return a kernel of a cubin or of PTX, which the driver compiles, loaded once."""
-        driver = self.api.driver
-        if code not in self._modules:
-            self._modules[code] = int(driver.moduleLoadData(code))
-        module = self._modules[code]
+        driver, module = self.api.driver, self._module(code)
         key = (module, symbol)
         if key not in self._kernels:
             function = int(driver.moduleGetFunction(module, symbol))
@@ -177,6 +174,15 @@ class CudaSession:
                 max_threads_per_block=attribute("MAX_THREADS_PER_BLOCK"),
             )
         return self._kernels[key]
+
+    def variable(self, code: bytes, symbol: str) -> int:
+        """Return the address of a variable outside of functions."""
+        return int(self.api.driver.moduleGetGlobal(self._module(code), symbol))
+
+    def _module(self, code: bytes) -> int:
+        if code not in self._modules:
+            self._modules[code] = int(self.api.driver.moduleLoadData(code))
+        return self._modules[code]
 
     def allow_dynamic(self, kernel: LoadedKernel, dynamic_B: int) -> None:
         """Let a kernel use so much dynamic shared memory, in bytes; it may use more already.

@@ -100,8 +100,12 @@ class OpenCLBackend(Backend):
         if "cl_khr_fp16" in probed.extensions:
             features.append("fp16")
             precisions.append("fp16")
+        if probed.language == "clc++":
+            features.append("c++")
         if offers_shuffles(probed):
             features.append("shuffle")
+        if probed.lanes is not None:
+            features.append(f"lanes_{probed.lanes}")
         memory_B = min(probed.memory_B, memory_total_B()) if is_cpu else probed.memory_B
         hardware_id = cpu_hardware_id() if is_cpu else self._gpu_id(probed)
         clock_Hz = nominal_clock_Hz() if is_cpu else probed.clock_Hz

@@ -30,6 +30,8 @@ from gpuexplorer.core.opencl_choice import (
 )
 
 PROBE_LIMIT_S = 60.0
+TARGET_VARIABLE = "CL_CONFIG_CPU_TARGET_ARCH"
+"""Has Intel's compiler build for an older CPU than this one."""
 _SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 _WINDOWS_VARIABLE = "OCL_ICD_FILENAMES"
 
@@ -59,6 +61,8 @@ class ProbedDevice(msgspec.Struct, frozen=True, kw_only=True):
     cache_B: int | None = None
     """Its cache for global memory, as the driver says."""
     clock_Hz: float | None = None
+    lanes: int | None = None
+    """How many threads its compiler runs together in a CPU's vector unit, where it says so."""
     time_limit: bool = False
     """Whether the system ends long kernels, because the GPU has a display."""
 
@@ -214,6 +218,7 @@ def _probe_key(driver: Driver) -> str:
     parts = [
         gpuexplorer.__version__, sys.version, _version("pyopencl"), _version("numpy"),
         driver.name, str(driver.path), file, platform.node(), cpu_name(), str(cpu_cores()),
+        os.environ.get(TARGET_VARIABLE, ""),
     ]  # fmt: skip
     if driver.name == "system":  # its library is updated, and its devices come and go, behind us
         parts += [_boot(), _library_of(driver), os.environ.get("CUDA_VISIBLE_DEVICES", "")]

@@ -16,6 +16,7 @@ from gpuexplorer.compile.prelude import Language, opencl_prelude
 from gpuexplorer.compile.prelude_recording import RECORDING
 from gpuexplorer.compile.printing import Printed
 from gpuexplorer.compile.rewriter import PortableKernel, Rewritten, rewrite
+from gpuexplorer.compile.symbols import filled_B, room_for
 from gpuexplorer.compile.thread_numbers import MOST_THREADS
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
@@ -26,9 +27,10 @@ SIGNED_BELOW_B = 1 << 31
 _DISK = "opencl"
 _NOTHING = "__kernel void gpuexplorer_nothing() {}"
 
-ProgramName = tuple[str, str, str, str, tuple[tuple[str, int], ...], bool, bool]
-"""The sources by their hash, which of them, which kernel, precision, macros, whether indices have
-signs, and whether it takes notes."""
+_Numbers = tuple[tuple[str, int], ...]
+ProgramName = tuple[str, str, str, str, _Numbers, _Numbers, bool, bool]
+"""The sources by their hash, which of them, which kernel, precision, macros, the bytes of variables
+that are filled, whether indices have signs, and whether it takes notes."""
 
 
 @dataclass
@@ -57,6 +59,8 @@ class BuiltProgram:
     """What the probe of the parameters' types has stored."""
     printed: Printed | None = None
     """The formats of what it prints, where it prints."""
+    filling: dict[str, Any] = field(default_factory=dict)
+    """The kernels of ours that fill variables outside of functions, by the variables' names."""
 
 
 def build_program(
@@ -94,7 +98,8 @@ def load_compiler(session: OpenclSession) -> None:
 def _name_of(plan: Plan, step: KernelLaunch, recorded: bool = False) -> ProgramName:
     sources = (plan.source_sha256, step.source, step.entry)
     defines = tuple(sorted(plan.defines.items()))
-    return (*sources, plan.config.precision, defines, _is_small(plan), recorded)
+    filled = filled_B(plan, step)
+    return (*sources, plan.config.precision, defines, filled, _is_small(plan), recorded)
 
 
 def _is_small(plan: Plan) -> bool:
@@ -109,7 +114,9 @@ def _build(
     probed = session.probed
     language: Language = "clc++" if probed.language == "clc++" else "c"
     files = tuple(plan.files.items())
-    rewritten = _rewritten(step.source, step.entry, files, language, signed, recorded)
+    filled = filled_B(plan, step)
+    names = tuple(name for name, _ in filled)
+    rewritten = _rewritten(step.source, step.entry, files, language, signed, recorded, names)
     text = RECORDING if recorded else ""
     text += opencl_prelude(
         plan.config.precision,
@@ -119,10 +126,10 @@ def _build(
         fp16="fp16" in session.info.features,
         fp64="fp64" in session.info.features,
     )
-    text += rewritten.source + "\n" + rewritten.probes
+    text += f"{rewritten.source}\n{room_for(filled)}{rewritten.probes}"
     options = _options(session)
     cache = DiskCache(_DISK)
-    entry = key(text, options, probed.platform, probed.name, probed.driver)
+    entry = key(text, options, probed.platform, probed.name, probed.driver, str(probed.lanes or ""))
     program = _from_binary(session, cache, entry, options)
     if program is None:
         program = _compile(session, text, step.source, rewritten.origin)
@@ -141,9 +148,12 @@ def _rewritten(
     language: Language,
     signed: bool,
     recorded: bool,
+    filled: tuple[str, ...],
 ) -> Rewritten:
     """Rewrite a source once for all of its macros, which follow in another text."""
-    return rewrite(source, dict(files), language, entry=entry, signed=signed, recorded=recorded)
+    return rewrite(
+        source, dict(files), language, entry=entry, signed=signed, recorded=recorded, filled=filled
+    )
 
 
 def _from_binary(session: OpenclSession, cache: DiskCache, entry: str, options: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,8 @@ class RecordedLaunch:
     step: KernelLaunch
     values: Sequence[Any]
     """The kernel's arguments, as the driver takes them."""
+    fill: Callable[[BuiltProgram], None]
+    """Fills the variables outside of functions of a program."""
 
     def look(self, look: AccessLook) -> Trace:
         """Run one block and return what a warp of it asked for.
@@ -54,6 +56,7 @@ class RecordedLaunch:
                 remedy="choose the CPU device, and see 'gpuexplorer doctor'",
             )
         built = build_program(self.session, self.plan, self.step, recorded=True)
+        self.fill(built)
         threads = self.step.threads_per_block
         notes, lost = self._run(built, look, 0, threads)
         whole = not lost.any()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -102,8 +103,20 @@ class TorchRunner(LibraryRunner):
             "sum": lambda: partial(
                 torch.sum, inputs[0].view(-1), 0, keepdim=True, dtype=out.dtype, out=out.view(1)
             ),
+            "cumsum": lambda: partial(
+                torch.cumsum, inputs[0].view(-1), 0, dtype=out.dtype, out=out.view(-1)
+            ),
+            "spmv": lambda: partial(torch.mv, _rows(torch, inputs), inputs[3], out=out),
         }
         return calls[CALLS[self.plan.library or ""].operation]()
+
+
+def _rows(torch: Any, inputs: list[Any]) -> Any:
+    """Return the matrix of compressed rows that three arrays are, without copying them."""
+    starts, columns, values, x = inputs
+    with warnings.catch_warnings():  # that it is in beta, and does not look at the numbers
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.sparse_csr_tensor(starts, columns, values, (len(starts) - 1, len(x)))
 
 
 def _factor(inputs: list[Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -21,6 +21,7 @@ from gpuexplorer.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.code.versions import VersionBench
+    from gpuexplorer.gui.model.versions_file import HeldVersions
 
 PAUSE_MS = 300
 """After the last key, until what is typed is compiled and measured."""
@@ -39,6 +40,8 @@ def file_of(workload: Workload, source: str) -> Path | None:
 class Editing(QObject):
     """Holds what was edited and is not saved, and has it measured in place of the file's text.
 
+    The versions that were measured are a ``Part`` of session files.
+
     ``changed`` says that a file has other edits than before, or none any more; ``notice`` carries a
     sentence for the banner.
     """
@@ -52,6 +55,8 @@ class Editing(QObject):
         self._drafts: dict[Path, Draft] = {}
         self._typed: tuple[Path, str] | None = None
         """A text that is still being typed, and its file."""
+        self._held: tuple[HeldVersions, ...] | None = None
+        """Versions that were opened before anybody looked at a source."""
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
         self._pause.setInterval(PAUSE_MS)
@@ -62,7 +67,33 @@ class Editing(QObject):
         """What measures each version."""
         from gpuexplorer.gui.code.versions import VersionBench
 
-        return VersionBench(self, self._session)
+        bench = VersionBench(self, self._session)
+        bench.show_held(self._held)
+        return bench
+
+    # ---- versions in a session file
+
+    def held(self) -> tuple[HeldVersions, ...] | None:
+        """Return the versions of edited sources; None without any."""
+        return self.bench.held() if "bench" in vars(self) else self._held
+
+    def encode(self, held: object) -> bytes:
+        """Return them as JSON."""
+        from gpuexplorer.gui.model.versions_file import encode
+
+        return encode(cast("tuple[HeldVersions, ...]", held))
+
+    def decode(self, data: bytes, origin: str) -> object:
+        """Read them; InputError for what cannot be."""
+        from gpuexplorer.gui.model.versions_file import decode_versions
+
+        return decode_versions(data, origin)
+
+    def show_held(self, held: object | None) -> None:
+        """Show them instead of those that are shown."""
+        self._held = cast("tuple[HeldVersions, ...] | None", held)
+        if "bench" in vars(self):
+            self.bench.show_held(self._held)
 
     def is_edited(self, path: Path | None) -> bool:
         """Return whether a file has edits that are not saved."""

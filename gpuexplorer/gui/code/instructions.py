@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from gpuexplorer.analysis.instructions import Place, Places
 from gpuexplorer.analysis.listing import KernelListing
-from gpuexplorer.gui.code.view import READING, bring_in_sight, line_mark
+from gpuexplorer.gui.code.view import LEAST_HEIGHT, READING, bring_in_sight, line_mark
 from gpuexplorer.gui.theme import blend, theme
 from gpuexplorer.gui.typeface import for_text
 
@@ -55,6 +55,7 @@ class InstructionsText(QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.setFrameShape(self.Shape.NoFrame)
+        self.setMinimumHeight(for_text(LEAST_HEIGHT))
         self.rows: list[Row] = []
         self.most = 0
         """Registers alive at most."""
@@ -125,9 +126,8 @@ class InstructionsText(QPlainTextEdit):
         """Keep the curve beside the text."""
         super().resizeEvent(event)
         inside = self.contentsRect()
-        self._gutter.setGeometry(
-            QRect(inside.left(), inside.top(), for_text(GUTTER), inside.height())
-        )
+        high = self.viewport().height()  # without the bar below it
+        self._gutter.setGeometry(QRect(inside.left(), inside.top(), for_text(GUTTER), high))
 
     def paint_curve(self, painter: QPainter, width: int) -> None:
         """Draw a bar and a number for each line in sight."""

@@ -103,8 +103,9 @@ class CodePane(QWidget):
         self._show_versions()
 
     def _show_versions(self) -> None:
-        found = self._workload
-        self.strip.show_versions(self._editing.bench.of(found) if found is not None else [])
+        bench, found = self._editing.bench, self._workload
+        versions = bench.of(found) if found is not None else []
+        self.strip.show_versions(versions, [bench.registers_of(v) for v in versions])
 
     def _restore(self, version: Version) -> None:
         """Put the text of a version in place of the present one, as one step of undo."""

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSignalBlocker, QSize, Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QPushButton, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QWidget,
+)
 
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.units import quantity, speed
+from gpuexplorer.core.text import differing
+from gpuexplorer.core.units import plural, quantity, speed
 from gpuexplorer.engine.receiver import CeilingsOf
 from gpuexplorer.gui.job import EngineJob
+from gpuexplorer.gui.model.versions_file import HeldVersions, Registers
+from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.search.versions import Version, Versions
 from gpuexplorer.workloads.workload import Workload
 
 HEIGHT = 46
+BESIDE_PX = 330
+"""From this width on the buttons stand beside the versions."""
 NUMBER = Qt.ItemDataRole.UserRole
 
 
@@ -60,14 +74,66 @@ class VersionBench(QObject):
         super().__init__(parent)
         self._session = session
         self._by_origin: dict[str, Versions] = {}
+        self._opened: dict[str, Versions] = {}
+        """By name, what a session file brought of workloads that were not looked at since."""
+        self._registers: dict[tuple[str, str], Registers] = {}
+        """Of each source's hash and variant, as it was compiled last."""
         self._job: VersionJob | None = None
         self._waiting: tuple[Workload, Workload] | None = None
         """A version, and the one before it, that come after the present one."""
 
     def of(self, workload: Workload) -> list[Version]:
         """Return the versions of a workload so far."""
-        found = self._by_origin.get(workload.source.origin)
+        found = self._known(workload)
         return found.all if found is not None else []
+
+    def _known(self, workload: Workload) -> Versions | None:
+        origin = workload.source.origin
+        if origin not in self._by_origin and workload.name in self._opened:
+            self._by_origin[origin] = self._opened.pop(workload.name)
+        return self._by_origin.get(origin)
+
+    def registers_of(self, version: Version) -> Registers | None:
+        """Return what a version that ran was compiled to, if the Kernel view has seen it."""
+        if version.run is None:
+            return None
+        return self._registers.get((version.workload.sha256, version.run.config.variant))
+
+    def tell_registers(self, sha256: str, variant: str, arch: str, count: int) -> None:
+        """Take what a source's variant was compiled to."""
+        told = Registers(arch, count)
+        if self._registers.get((sha256, variant)) != told:
+            self._registers[sha256, variant] = told
+            self.changed.emit()
+
+    # ---- in a session file
+
+    def held(self) -> tuple[HeldVersions, ...] | None:
+        """Return the versions of every source that was edited; None without any."""
+        found = [("", v) for v in self._opened.values()] + list(self._by_origin.items())
+        held = tuple(
+            HeldVersions(
+                v.all[0].workload.name, tuple(v.all), tuple(map(self.registers_of, v.all)), origin
+            )
+            for origin, v in found
+            if v.all
+        )
+        return held or None
+
+    def show_held(self, held: Sequence[HeldVersions] | None) -> None:
+        """Show these versions instead; those of a file when their workload is chosen."""
+        self._by_origin, self._opened = {}, {}
+        for one in held or ():
+            versions = Versions(one.versions)
+            if one.origin:
+                self._by_origin[one.origin] = versions
+            else:
+                self._opened[one.name] = versions
+            for version, registers in zip(one.versions, one.registers, strict=True):
+                if registers is not None and version.run is not None:
+                    key = version.workload.sha256, version.run.config.variant
+                    self._registers[key] = registers
+        self.changed.emit()
 
     def take(self, before: Workload, workload: Workload) -> None:
         """Measure a version in turns with the last one that ran; live measuring goes on after it.
@@ -83,8 +149,10 @@ class VersionBench(QObject):
         if not session.live or devices is None or session.jobs.current is not None:
             session.kernels_reloaded()
             return
-        versions = self._by_origin.setdefault(workload.source.origin, Versions())
-        if not versions.all:
+        versions = self._known(workload)
+        if versions is None:
+            versions = self._by_origin[workload.source.origin] = Versions()
+        if versions.last_good is None:
             self._begin(versions, before)
         self._job = VersionJob(
             session.worker, versions, workload, devices, session.experiment.knobs.request(),
@@ -101,7 +169,8 @@ class VersionBench(QObject):
         record = run.record if run is not None and run.trace.total else None
         if record is None or record.prepared.environment.source_sha256 != workload.sha256:
             return
-        if record.prepared.verified:
+        check = record.prepared.verification
+        if check is None or check.ok:
             versions.begin(workload, record.result(listed=False))
 
     def _ended(self, outcome: object) -> None:
@@ -127,6 +196,7 @@ class VersionStrip(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._versions: list[Version] = []
+        self._rows: list[tuple[Version, Registers | None]] = []
         self.list = QListWidget()
         self.list.setObjectName("versionList")
         self.list.setAccessibleName("Versions of this source")
@@ -142,13 +212,29 @@ class VersionStrip(QWidget):
         self.restore_button.setToolTip("Take up this version again; Ctrl+Z goes back")
         self.compare_button = self._button("&Differences", "versionDifferences", self.compared)
         self.compare_button.setToolTip("What changed from this version to the present text")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 0, 12, 0)
-        row.setSpacing(8)
-        row.addWidget(self.list, 1)
-        row.addWidget(self.restore_button)
-        row.addWidget(self.compare_button)
+        self._lines = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._lines.setContentsMargins(12, 0, 12, 0)
+        self._lines.setSpacing(8)
+        self._lines.addWidget(self.list, 1)
+        self._buttons = QHBoxLayout()
+        self._buttons.addWidget(self.restore_button)
+        self._buttons.addWidget(self.compare_button)
+        self._lines.addLayout(self._buttons)
         self.hide()
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the size with the buttons below the versions, or beside them."""
+        least, margins = super().minimumSizeHint(), self._lines.contentsMargins()
+        buttons = self._buttons.minimumSize().width()
+        return QSize(buttons + margins.left() + margins.right(), least.height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the buttons below the versions where there is little room beside them."""
+        super().resizeEvent(event)
+        directions, narrow = QBoxLayout.Direction, self.width() < for_text(BESIDE_PX)
+        self._lines.setDirection(directions.TopToBottom if narrow else directions.LeftToRight)
+        self._lines.setContentsMargins(12, 0, 12, 4 if narrow else 0)
+        self.list.scrollTo(self.list.currentIndex())
 
     def _button(self, words: str, name: str, signal: SignalInstance) -> QPushButton:
         button = QPushButton(words)
@@ -156,16 +242,22 @@ class VersionStrip(QWidget):
         button.clicked.connect(lambda _=False: self._send(signal))
         return button
 
-    def show_versions(self, versions: list[Version]) -> None:
-        """Show these, and scroll to the latest if there are more than before."""
-        if [v.number for v in versions] != [v.number for v in self._versions]:
-            self._versions = list(versions)
+    def show_versions(
+        self, versions: Sequence[Version], registers: Sequence[Registers | None] = ()
+    ) -> None:
+        """Show these, and choose the latest if others were shown."""
+        known = list(registers) or [None] * len(versions)
+        rows = list(zip(versions, known, strict=True))
+        if [(id(v), r) for v, r in rows] != [(id(v), r) for v, r in self._rows]:
+            same = list(map(id, versions)) == list(map(id, self._versions))
+            chosen = self.list.currentRow() if same else len(rows) - 1
+            self._rows, self._versions = rows, list(versions)
             with QSignalBlocker(self.list):
                 self.list.clear()
-                for version in versions:
-                    self.list.addItem(_item(version, self.list))
-            self.list.scrollToBottom()
-            self.list.setCurrentRow(self.list.count() - 1)
+                for version, one in rows:
+                    self.list.addItem(_item(version, one, self.list))
+            self.list.setCurrentRow(chosen)
+            self.list.scrollTo(self.list.currentIndex())
         self.setVisible(len(versions) > 1)
         self._offer()
 
@@ -180,7 +272,7 @@ class VersionStrip(QWidget):
             signal.emit(self._versions[row])
 
 
-def _item(version: Version, parent: QListWidget) -> QListWidgetItem:
+def _item(version: Version, registers: Registers | None, parent: QListWidget) -> QListWidgetItem:
     run, found = version.run, version.comparison
     if run is None:
         lines, tip = [f"{version.number}", "did not run"], str(version.error)
@@ -189,10 +281,18 @@ def _item(version: Version, parent: QListWidget) -> QListWidgetItem:
         beside = {"same": "as fast", "can't tell": "can't tell"}
         told = "" if found is None else beside.get(found.verdict) or speed(found.ratio)
         lines = [f"{version.number}  {median}", told if version.before else "as it was"]
-        check = "Verified" if run.verification is not None else "Not verified"
-        tip = "; ".join(filter(None, [check, version.beside]))
+        check = run.verification.words if run.verification is not None else "not verified"
+        check = check[0].upper() + check[1:]
+        takes, on = run.resources.registers_per_thread, run.device.name
+        if takes is None and registers is not None:
+            takes, on = registers.count, registers.arch
+        counted = "" if takes is None else plural(takes, "{number} register", "{number} registers")
+        lines[1] = " · ".join(filter(None, [lines[1], counted]))
+        if counted:
+            counted = f"{counted} a thread on {on}"
+        tip = "; ".join(filter(None, [check, version.beside, counted]))
     item = QListWidgetItem("\n".join(lines))
-    item.setToolTip(tip)
+    item.setToolTip(plain_tip(tip))
     item.setData(NUMBER, version.number)
     metrics = parent.fontMetrics()
     width = max(metrics.horizontalAdvance(line) for line in lines) + 24
@@ -203,8 +303,5 @@ def _item(version: Version, parent: QListWidget) -> QListWidgetItem:
 def differences(path: Path, version: Version, text: str) -> str:
     """Return what changed from a version to a text, as ``diff -u`` writes it."""
     before = version.workload.source.files.get(path.name, "")
-    lines = difflib.unified_diff(
-        before.splitlines(), text.splitlines(), f"version {version.number}", "the present text",
-        lineterm="",
-    )  # fmt: skip
-    return "\n".join(lines) or "There is no difference."
+    found = differing(before, text, f"version {version.number}", "the present text")
+    return found or "There is no difference."

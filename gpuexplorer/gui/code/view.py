@@ -25,11 +25,14 @@ from gpuexplorer.gui.code.colours import CudaColours
 from gpuexplorer.gui.code.messages import LineMessage
 from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.workloads.cuda_source import CudaSource
 
 LINES_ABOVE = 2
 """Lines that stay above the one that is scrolled to."""
 INDENT = 4
+LEAST_HEIGHT = 48
+"""Pixels of a text that are seen at least, in a low window."""
 READING = (
     Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
 )
@@ -58,6 +61,7 @@ class CodeView(QPlainTextEdit):
         self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.setTabStopDistance(INDENT * self.fontMetrics().horizontalAdvance(" "))
         self.setFrameShape(self.Shape.NoFrame)
+        self.setMinimumHeight(for_text(LEAST_HEIGHT))
         self._colours = CudaColours(self.document())
         self._margin = _Margin(self)
         self._marked: int | None = None
@@ -75,14 +79,17 @@ class CodeView(QPlainTextEdit):
         self.textChanged.connect(self._changed)
         theme().changed.connect(self._mark)
         self._showing = False
+        self._told = ""
+        """The text that was told of, as the document has it."""
         self._make_room()
 
     # ---- what it shows
 
     def set_editable(self, on: bool) -> None:
-        """Let the user edit the text, or only read it; then Tab leads on."""
+        """Let the user edit the text, or only read it; then Tab leads on, as after Esc."""
+        if on == self.isReadOnly():
+            self.setTabChangesFocus(not on)
         self.setReadOnly(not on)
-        self.setTabChangesFocus(not on)
         if not on:  # the arrow keys choose lines
             self.setTextInteractionFlags(READING)
 
@@ -151,8 +158,12 @@ class CodeView(QPlainTextEdit):
             self.line_chosen.emit(line)
 
     def _changed(self) -> None:
-        if not self._showing:
-            self.edited.emit()
+        """Tell of another text; other colours, as with another theme, are no edit."""
+        text = self.document().toRawText()
+        if text != self._told:
+            self._told = text
+            if not self._showing:
+                self.edited.emit()
 
     # ---- marks
 
@@ -218,7 +229,8 @@ class CodeView(QPlainTextEdit):
     def event(self, event: QEvent) -> bool:
         """Tell in a tooltip what a compiler says of a line; keep the keys that are meant for it."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
-            if self._asked(event) is not None:
+            escapes = event.key() == Qt.Key.Key_Escape and not self.tabChangesFocus()
+            if escapes or self._asked(event) is not None:
                 event.accept()
                 return True
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
@@ -235,7 +247,10 @@ class CodeView(QPlainTextEdit):
     # ---- editing
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Indent and unindent with Tab, keep the indent of a new line, toggle remarks."""
+        """Indent and unindent with Tab, keep the indent of a new line, toggle remarks.
+
+        After Esc Tab leads on, until something else is typed: keys alone get out of here, too.
+        """
         asked = self._asked(event)
         if asked is not None:
             asked.emit()
@@ -246,7 +261,11 @@ class CodeView(QPlainTextEdit):
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         key = event.key()
-        if key == Qt.Key.Key_Backtab or (key == Qt.Key.Key_Tab and shift):
+        if key not in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab, Qt.Key.Key_Shift):
+            self.setTabChangesFocus(key == Qt.Key.Key_Escape)
+        if self.tabChangesFocus():
+            super().keyPressEvent(event)
+        elif key == Qt.Key.Key_Backtab or (key == Qt.Key.Key_Tab and shift):
             self._each_line(_unindented)
         elif key == Qt.Key.Key_Tab and not control:
             if self.textCursor().hasSelection():

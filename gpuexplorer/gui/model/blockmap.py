@@ -46,6 +46,13 @@ class MapRequest(MapOf):
     """The same whatever the device."""
     workload: Workload
     devices: DeviceList
+    host: str
+    """The machine that has the devices; empty for this one."""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What tells hardware apart: CPUs of two machines may have one name."""
+        return self.host, self.device.hardware_id
 
     @property
     def key(self) -> tuple[str, Grid]:
@@ -169,20 +176,23 @@ class MapModel:
         shown = self.shown
         if not isinstance(shown, MeasurableMap) or shown.best is None:
             return []
-        found = {shown.wanted.device.hardware_id: shown}
+        found = {shown.wanted.place: shown}
         for held in reversed(self._maps.values()):
             if held.wanted.problem == shown.wanted.problem and held.best is not None:
-                found.setdefault(held.wanted.device.hardware_id, held)
+                found.setdefault(held.wanted.place, held)
         return list(found.values())
 
     def elsewhere_words(self, block: Block) -> str:
         """Return what other devices took for a block, each in its own map."""
         parts = []
-        for held in self.on_devices()[1:]:
+        held_on = self.on_devices()
+        for held in held_on[1:]:
             number = held.wanted.grid.number(block)
             cell = held.cells[number] if number is not None else None
             if cell is not None and cell.time_s:
                 time, device = quantity(cell.time_s, "s"), held.wanted.device.name
+                if held.wanted.host != held_on[0].wanted.host:
+                    device = f"{device} of {held.wanted.host or 'this machine'}"
                 parts.append(f"{device} took {time}, in a map of its own")
         return "; ".join(parts)
 
@@ -253,7 +263,8 @@ class MapModel:
             z = self.z if self.z is not None else knobs.block[2]
         request = msgspec.structs.replace(knobs.request(), device=device.id, block=None)
         problem = (msgspec.structs.replace(request, device=""), experiment.workload.sha256, z)
-        base = (request.device, device.hardware_id, device.driver, device.threads, *problem)
+        hardware = (experiment.host, request.device, device.hardware_id, device.driver)
+        base = (*hardware, device.threads, *problem)
         return MapRequest(
             base=msgspec.json.encode(base, order="sorted").decode(),
             problem=msgspec.json.encode(problem, order="sorted").decode(),
@@ -263,6 +274,7 @@ class MapModel:
             workload=experiment.workload,
             devices=devices,
             device=device,
+            host=experiment.host,
         )
 
     def take_planned(self, wanted: MapRequest, points: list[Point] | ExplorerError) -> None:

@@ -15,10 +15,10 @@ from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.gui.model.block import AXES, BlockRoom, with_axis
 from gpuexplorer.gui.model.fit import (
+    at_start,
     because,
     exists,
     first_knobs,
-    first_tunables,
     knobs_of,
     moved_words,
     near,
@@ -34,7 +34,7 @@ from gpuexplorer.gui.model.switches import (
     without_copies,
 )
 from gpuexplorer.gui.model.undo import Undo
-from gpuexplorer.workloads.choose import complete, default_block, device_to_run, find_device
+from gpuexplorer.workloads.choose import complete, device_to_run, find_device
 from gpuexplorer.workloads.loader import grouped
 from gpuexplorer.workloads.manifest import VariantSpec
 from gpuexplorer.workloads.plan import Plan
@@ -85,7 +85,7 @@ class Experiment:
 
     def __init__(self, workloads: dict[str, Workload], devices: DeviceList | None = None) -> None:
         self.workloads = workloads
-        self.devices = devices
+        self.devices, self.host = devices, ""
         self._planned: _Planned | None = None
         """What was planned last: several look at it in one move of a knob."""
         self._listed: tuple[dict[str, Workload], list[Offer]] | None = None
@@ -294,14 +294,18 @@ class Experiment:
             self.knobs, self.note = knobs, None
             self.on_change()
 
-    def set_devices(self, devices: DeviceList) -> None:
-        """Take in the devices found; knobs that none of them allows move to what can run."""
-        self.devices = devices
+    def set_devices(self, devices: DeviceList, host: str = "") -> None:
+        """Take in the devices found; knobs that none of them allows move to what can run.
+
+        ``host`` is the machine that has them; empty for this one.
+        """
+        untouched = self._untouched
+        self.devices, self.host = devices, host
         knobs, note = self.knobs, None
         if knobs.device != "auto" and all(d.id != knobs.device for d in devices.devices):
             note = Note(f"{knobs.device} is not here any more; the device is chosen automatically.")
             knobs = msgspec.structs.replace(knobs, device="auto")
-        fitted, why = self._fitted(knobs)
+        fitted, why = self._fitted(self._begun(knobs, untouched))
         self.knobs, self.note = fitted, why or note
         self.on_change()
 
@@ -311,7 +315,7 @@ class Experiment:
         self._steps.keep(self._exists)
         if not self._exists(self.knobs):  # no step, for there is no way back
             workload = workloads.get(self.knobs.workload)
-            self.knobs = first_knobs(workload) if workload is not None else self._first()
+            self.knobs = self._begun(first_knobs(workload) if workload else self._first())
         self.set_knobs(*self._fitted(self.knobs))
 
     def set_workload(self, name: str) -> None:
@@ -327,40 +331,46 @@ class Experiment:
             "fill": self.knobs.fill,
             "include_transfers": self.knobs.include_transfers,
         }
-        first = msgspec.structs.replace(first_knobs(workload), **kept)
+        first = self._begun(msgspec.structs.replace(first_knobs(workload), **kept))
         if self.problem(first) is None:
             return first
         for variant in workload.manifest.variants:
-            other = msgspec.structs.replace(first_knobs(workload, variant), **kept)
+            other = self._begun(msgspec.structs.replace(first_knobs(workload, variant), **kept))
             if self.problem(other) is None:
                 return other
         return first
 
     def set_variant(self, name: str) -> None:
-        """Choose a variant; size, precision and block stay where they can."""
+        """Choose a variant; size, precision and a block that was chosen stay where they can."""
         variant = self.workload.variant(name)
-        block = self.knobs.block
-        if variant.dimensions != self.dimensions or block is None or not variant.launch:
-            block = default_block(variant)
-        self.set_knobs(
-            *self._fitted(
-                msgspec.structs.replace(
-                    self.knobs,
-                    variant=name,
-                    block=block,
-                    tunables=first_tunables(variant),
-                    switches=own_switches(self.knobs.switches, variant),
-                )
-            )
+        knobs = msgspec.structs.replace(
+            self.knobs, variant=name, switches=own_switches(self.knobs.switches, variant)
         )
+        begun = self._begun(knobs)
+        same_axes = variant.dimensions == self.dimensions and variant.launch
+        if same_axes and self.knobs.block is not None and not self._untouched:
+            begun = msgspec.structs.replace(begun, block=self.knobs.block)
+        self.set_knobs(*self._fitted(begun))
 
     def set_precision(self, name: str) -> None:
-        """Choose a precision."""
-        self.set_knobs(*self._fitted(msgspec.structs.replace(self.knobs, precision=name)))
+        """Choose a precision; block and tunables that nobody has moved begin as it has them."""
+        knobs = msgspec.structs.replace(self.knobs, precision=name)
+        self.set_knobs(*self._fitted(self._begun(knobs, self._untouched)))
 
     def set_device(self, device: str) -> None:
-        """Choose a device by id, or ``auto``."""
-        self.set_knobs(*self._fitted(msgspec.structs.replace(self.knobs, device=device)))
+        """Choose a device by id, or ``auto``; what nobody has moved begins as it has it."""
+        knobs = msgspec.structs.replace(self.knobs, device=device)
+        self.set_knobs(*self._fitted(self._begun(knobs, self._untouched)))
+
+    @property
+    def _untouched(self) -> bool:
+        """Whether block and tunables stand as they begin on the device in this precision."""
+        return self._begun(self.knobs) == self.knobs
+
+    def _begun(self, knobs: Knobs, wanted: bool = True) -> Knobs:
+        """Return knobs with block and tunables as they begin; unchanged where not ``wanted``."""
+        variant = self.workloads[knobs.workload].variant(knobs.variant)
+        return at_start(knobs, variant, self._device(knobs)) if wanted else knobs
 
     def set_tunable(self, name: str, value: int) -> None:
         """Choose a tunable's value."""

@@ -9,25 +9,17 @@ import msgspec
 
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import OWN_FILL, RunConfig
+from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.knobs import TRANSFERS
 from gpuexplorer.core.units import listed, plural
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.switches import own_switches
 from gpuexplorer.workloads.change import with_values
-from gpuexplorer.workloads.choose import default_block
+from gpuexplorer.workloads.choose import default_block, default_tunables
 from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, VariantSpec
 from gpuexplorer.workloads.switches import SWITCHES
 from gpuexplorer.workloads.workload import Workload
-
-
-def first_tunables(variant: VariantSpec) -> dict[str, int]:
-    """Return the tunables that are the user's to choose, not tied to the block, as they begin."""
-    return {
-        name: tunable.values[0] if tunable.default is None else tunable.default
-        for name, tunable in variant.tunables.items()
-        if tunable.formula is None
-    }
 
 
 def first_knobs(workload: Workload, name: str | None = None) -> Knobs:
@@ -41,7 +33,16 @@ def first_knobs(workload: Workload, name: str | None = None) -> Knobs:
         size=_first_sizes(workload),
         precision="fp32" if "fp32" in offered else offered[0],
         block=default_block(variant),
-        tunables=first_tunables(variant),
+        tunables=default_tunables(variant),
+    )
+
+
+def at_start(knobs: Knobs, variant: VariantSpec, device: DeviceInfo | None) -> Knobs:
+    """Return knobs with block and tunables as they begin in their precision on a device."""
+    return msgspec.structs.replace(
+        knobs,
+        block=default_block(variant, knobs.precision, device),
+        tunables=default_tunables(variant, knobs.precision, device),
     )
 
 
@@ -51,7 +52,7 @@ def _first_sizes(workload: Workload) -> dict[str, int]:
 
 def knobs_of(config: RunConfig, variant: VariantSpec) -> Knobs:
     """Return the knobs that lead to a run's configuration."""
-    own = first_tunables(variant)  # the others follow from the block
+    own = default_tunables(variant)  # the others follow from the block
     fields = {name: getattr(config, name) for name in Knobs.__struct_fields__}
     fields["tunables"] = {name: one for name, one in config.tunables.items() if name in own}
     fields["switches"] = own_switches(config.switches, variant)
@@ -67,7 +68,7 @@ def exists(knobs: Knobs, workload: Workload | None) -> bool:
         knobs.size.keys() == manifest.sizes.keys()
         and knobs.precision in manifest.precisions
         and knobs.fill in (OWN_FILL, *FILLS, OVERFLOW_FILL)
-        and knobs.tunables.keys() == first_tunables(variant).keys()
+        and knobs.tunables.keys() == default_tunables(variant).keys()
         and (knobs.block is None) == (not variant.launch)
         and knobs.switches == own_switches(knobs.switches, variant)
         and all(manifest.sizes[s].min <= v <= manifest.sizes[s].max for s, v in knobs.size.items())
@@ -127,7 +128,7 @@ def with_change(knobs: Knobs, change: Change, workload: Workload) -> Knobs:
     """
     request = with_values(knobs.request(), change.values, workload)
     variant = workload.variant(change.variant or knobs.variant)
-    first = first_tunables(variant)
+    first = default_tunables(variant)
     return msgspec.structs.replace(
         knobs,
         variant=change.variant or knobs.variant,

@@ -108,8 +108,7 @@ def ghost_of(result: RunResult) -> Ghost:
     """
     if result.verification is None:
         raise InputError(
-            "this run comes from another program and nobody checked its result, so it cannot stand "
-            "beside checked ones",
+            "nobody checked the result of this run, so it cannot stand beside checked ones",
             remedy="export it for a chart of its own",
         )
     record = StoredRun(result)

@@ -85,7 +85,7 @@ class History:
             summary=summary,
             flop_per_s=throughput.flop_per_s,
             bandwidth_B_per_s=throughput.bandwidth_B_per_s,
-            verified=prepared.verification.ok if prepared.verification else None,
+            verified=prepared.verification.whole if prepared.verification else None,
             suspect=record.suspect(summary),
             record=record,
             running=running,

@@ -63,7 +63,7 @@ def against_baseline(row: Row, baselines: Baselines) -> AgainstBaseline | None:
 def local_time(row: Row, *, short: bool = False) -> str:
     """Return when a run began, local time; ``short``: without what is of now."""
     try:
-        began, now = datetime.fromisoformat(row.time_utc).astimezone(), datetime.now().astimezone()
+        began, now = datetime.fromisoformat(row.time_utc).astimezone(), datetime.now()
     except (ValueError, OverflowError, OSError):  # whatever the store holds is shown
         return row.time_utc
     if short and began.date() == now.date():

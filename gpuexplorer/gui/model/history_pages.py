@@ -212,6 +212,14 @@ class Pages:
             made._pages.popitem(last=False)
         return made
 
+    def has_the_same_below(self, other: Pages) -> bool:
+        """Whether the store's rows are those of others, as far as both know them."""
+        return (self.total, self.unfolded) == (other.total, other.unfolded) and all(
+            rows is mine or _ids(rows) == _ids(mine)
+            for page, rows in other._pages.items()
+            if (mine := self._pages.get(page)) is not None
+        )
+
     def below(self, extras: Sequence[Row]) -> Pages:
         """Return the same pages below other rows on top."""
         made = Pages()
@@ -227,16 +235,23 @@ def change(before: Pages, after: Pages) -> Change:
     Where none is known on both, no row was seen to move.
     """
     grown = len(after) - len(before)
-    old, new = before.known(), after.known()
-    if _alike(old, new, 0):
+    if before.has_the_same_below(after):
+        above = len(after.extras) - len(before.extras)
+        if above >= 0 and _ids(after.extras[above:]) == _ids(before.extras):
+            return Change("above", above) if above else Change("same")
+    known = after.known()
+    if _stand_in(before, known, 0):
         return Change("below", grown) if grown else Change("same")
-    if grown > 0 and _alike(old, new, grown):
+    if grown > 0 and _stand_in(before, known, grown):
         return Change("above", grown)
     return Change("other")
 
 
-def _alike(old: Mapping[int, Row], new: Mapping[int, Row], moved: int) -> bool:
+def _ids(rows: Iterable[Row]) -> list[str]:
+    return [row.id for row in rows]
+
+
+def _stand_in(before: Pages, known: Mapping[int, Row], moved: int) -> bool:
     """Return whether rows that are known twice are the same, ``moved`` places further down."""
-    return all(
-        old[place - moved].id == row.id for place, row in new.items() if place - moved in old
-    )
+    found = ((before.row(place - moved), row) for place, row in known.items())
+    return all(old is None or old.id == row.id for old, row in found)

@@ -222,6 +222,8 @@ class Look:
         if cell.ratio is None:
             if tied:
                 return "cannot be told from the best: too few turns beside it"
+            if ratio < 1:  # as the machine was by then
+                return "took no turns beside the best: it was slower when both were looked at"
             return speed_than(ratio, "the best")
         compared = speed(ratio, cell.ratio.ci95_low, cell.ratio.ci95_high)
         if tied:

@@ -189,8 +189,13 @@ def check_document(document: SessionDocument) -> None:
         _require(0 <= run.prepared.resolution_s < LONGEST_S, "a clock of an odd resolution")
         _require(0 <= run.prepared.flops < 1e30, "an odd number of operations")
     for source in document.kernels.values():
-        texts = {MANIFEST_NAME: source.manifest, **source.files}
-        _require(all(len(t) <= MAX_SOURCE_B for t in texts.values()), "a source far too long")
-        for file in source.files:
-            known = file.endswith((*SOURCE_SUFFIXES, PYTHON))
-            _require(known and bool(_FILE_NAME.fullmatch(file)), "a source has an odd name")
+        check_source(source)
+
+
+def check_source(source: WorkloadSource) -> None:
+    """Raise InputError for sources that are far too long, or have odd names."""
+    texts = {MANIFEST_NAME: source.manifest, **source.files}
+    _require(all(len(t) <= MAX_SOURCE_B for t in texts.values()), "a source far too long")
+    for file in source.files:
+        known = file.endswith((*SOURCE_SUFFIXES, PYTHON))
+        _require(known and bool(_FILE_NAME.fullmatch(file)), "a source has an odd name")

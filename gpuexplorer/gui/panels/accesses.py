@@ -9,7 +9,6 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
-    QPushButton,
     QSlider,
     QSpinBox,
     QWidget,
@@ -25,7 +24,7 @@ from gpuexplorer.core.units import count
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
-from gpuexplorer.gui.model.warp import grid_words, picture
+from gpuexplorer.gui.model.warp import grid_words, packed, picture, unpacked
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.kernel_worker import Answer, KernelWorker, Question
 from gpuexplorer.gui.panels.recording_view import RecordingView, column_of
@@ -33,6 +32,7 @@ from gpuexplorer.gui.plots.warp import GridPlot, WarpPlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.gui.widgets.late import scrolled
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.gui.worker import EngineWorker
@@ -40,6 +40,8 @@ from gpuexplorer.results.accesses import place_words, sheet_of
 from gpuexplorer.workloads.workload import Workload
 
 FORMATS = {"csv": "CSV table of the accesses", "json": "JSON document with every request"}
+TABLE_HEIGHT = 168
+"""Pixels of the table with three rows and of the notes below it, which the pictures leave."""
 NOTHING_YET = (
     "Count the accesses of a warp to see which sectors and banks its lanes meet in, line by line. "
     "One block runs on the CPU device, and measuring pauses meanwhile."
@@ -100,9 +102,7 @@ class AccessesView(RecordingView):
         self._look = AccessLook()
         self._tried: tuple[RunConfig, AccessLook] | None = None
         """What was counted last, or could not be."""
-        self.count_button = QPushButton("Count accesses")
-        self.count_button.setObjectName("countAccessesButton")
-        self.count_button.clicked.connect(lambda _=False: self.count())
+        self.count_button = button("Count accesses", "countAccessesButton", act=self.count)
         self.launch_box = QSpinBox()
         self.launch_box.setObjectName("accessLaunchBox")
         self.launch_box.setAccessibleName("Launch of the variant")
@@ -110,7 +110,7 @@ class AccessesView(RecordingView):
         self.launch_label.setBuddy(self.launch_box)
         self.launch_box.setToolTip("Which launch of the variant is looked at, from 0")
         self.launch_box.valueChanged.connect(self._launch_chosen)
-        upper, lower = self._parts()
+        upper, lower = self._upper, _ = self._parts()
         controls = (self.launch_label, self.launch_box)
         self.arrange(self.count_button, controls, upper, lower, (330, 210))
         self.refresh()
@@ -257,7 +257,8 @@ class AccessesView(RecordingView):
         self._job = None
         profile = outcome[0] if isinstance(outcome, tuple) else None
         if isinstance(outcome, tuple) and isinstance(profile, AccessProfile):
-            self.beside = outcome[1] or self.beside
+            if outcome[1] is not None:
+                self.beside = packed(outcome[1])
             self.show_profile(profile)
         self.refresh()
         self.counted.emit(profile or outcome)
@@ -278,7 +279,7 @@ class AccessesView(RecordingView):
 
     def show_profile(self, profile: AccessProfile) -> None:
         """Show what was counted, and ask the compiler what becomes of it."""
-        self.shown = profile
+        self.shown = profile = packed(profile)
         self._asked += 1
         experiment = self._session.experiment
         question = Question(
@@ -301,7 +302,17 @@ class AccessesView(RecordingView):
             self.scrubber.setRange(0, max(len(profile.requests) - 1, 0))
             self.scrubber.setPageStep(max(len(profile.requests) // 20, 1))
         self._show_request(self.scrubber.value())
-        self.pages.setCurrentWidget(self.split)
+        if self.pages.currentWidget() is not self.split:
+            self.pages.setCurrentWidget(self.split)
+            self._share_height()
+
+    def _share_height(self) -> None:
+        """Give the pictures what they need, and the table with its notes the rest."""
+        upper, whole = self._upper, sum(self.split.sizes())
+        above = min(upper.sizeHint().height(), whole - for_text(TABLE_HEIGHT))
+        above = max(above, upper.minimumSizeHint().height())
+        if above < whole:
+            self.split.setSizes([above, whole - above])
 
     def _show_sheet(self, profile: AccessProfile) -> None:
         sheet = sheet_of(profile, self.beside)
@@ -360,7 +371,7 @@ class AccessesView(RecordingView):
         config = profile.config
         return Exported(
             f"{config.workload}-{config.variant}-{config.precision}-accesses",
-            lambda: shared(msgspec.json.encode(profile), [profile.environment]) + b"\n",
+            lambda: shared(msgspec.json.encode(unpacked(profile)), [profile.environment]) + b"\n",
             csv=lambda path: write_sheet(sheet_of(profile), path),
             formats=FORMATS,
         )

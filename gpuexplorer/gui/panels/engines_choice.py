@@ -29,8 +29,8 @@ from gpuexplorer.environments.plan import Source
 from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.gui.model.engine_setup import Around, SetUpRequest, look_around, sentence
 from gpuexplorer.gui.notice import capital
-from gpuexplorer.gui.panels.engines_buttons import button
 from gpuexplorer.gui.task import Tasks
+from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.gui.widgets.list_box import ListBox
 
 LOOKING = "Looking at this machine…"

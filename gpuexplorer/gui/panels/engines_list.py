@@ -26,10 +26,10 @@ from gpuexplorer.gui.engines_made import MadeEngines
 from gpuexplorer.gui.model.engine_details import details
 from gpuexplorer.gui.model.engines import EngineRow, EnginesModel
 from gpuexplorer.gui.notice import capital
-from gpuexplorer.gui.panels.engines_buttons import button
 from gpuexplorer.gui.panels.engines_table import EnginesTable
 from gpuexplorer.gui.panels.engines_ways import MOST_OFFERED, EngineWays
 from gpuexplorer.gui.task import Tasks
+from gpuexplorer.gui.widgets.button import button
 
 ABOUT = (
     "The process that measures runs in one of these Pythons. Everything measured is kept when you "

@@ -22,7 +22,7 @@ from gpuexplorer.engine.interpreters import checked_name
 from gpuexplorer.engine.machine import SCHEME, Machine
 from gpuexplorer.environments.kinds import RECIPES
 from gpuexplorer.gui.model.engine_setup import sentence
-from gpuexplorer.gui.panels.engines_buttons import button
+from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.gui.widgets.list_box import ListBox
 
 ABOUT = (

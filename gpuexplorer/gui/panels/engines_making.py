@@ -28,8 +28,8 @@ from gpuexplorer.gui.model.engine_setup import (
     progress_words,
     sentence,
 )
-from gpuexplorer.gui.panels.engines_buttons import button
 from gpuexplorer.gui.task import Task, Tasks
+from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.gui.widgets.words import Words
 
 if TYPE_CHECKING:

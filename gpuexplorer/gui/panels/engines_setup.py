@@ -36,11 +36,11 @@ from gpuexplorer.gui.model.engine_setup import (
     terms_of,
 )
 from gpuexplorer.gui.notice import capital
-from gpuexplorer.gui.panels.engines_buttons import button
 from gpuexplorer.gui.panels.engines_choice import EngineChoicePage
 from gpuexplorer.gui.panels.engines_machine import FarRequest, MachinePage
 from gpuexplorer.gui.panels.engines_making import EngineMakingPage, Making, Work
 from gpuexplorer.gui.task import Task, Tasks
+from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.gui.widgets.words import NoteBox, Words
 
 COLUMNS = (

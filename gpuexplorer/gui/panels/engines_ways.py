@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QWidget
 
 from gpuexplorer.engine.candidates import FoundInterpreter
 from gpuexplorer.gui.engines_checks import Checks
-from gpuexplorer.gui.panels.engines_buttons import button
+from gpuexplorer.gui.widgets.button import button
 
 MOST_OFFERED = 24
 """Pythons found on this machine that are offered, and asked by Find."""

@@ -26,6 +26,7 @@ from gpuexplorer.core.units import count, plural, quantity
 from gpuexplorer.gui.model.block import AXES
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.panels.experiment_switches import SwitchesSection
+from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.list_box import LINE, ListBox, heading
 from gpuexplorer.gui.widgets.scroll_room import keep_room
@@ -212,9 +213,9 @@ class ExperimentPanel(QScrollArea):
         experiment = self._experiment
         knobs, manifest = experiment.knobs, experiment.workload.manifest
         self._fill(self.workload_box, experiment.workload_offers(), knobs.workload)
-        self.workload_box.setToolTip(manifest.summary)
+        self.workload_box.setToolTip(plain_tip(manifest.summary))
         self._fill(self.variant_box, experiment.variant_offers(), knobs.variant)
-        self.variant_box.setToolTip(experiment.variant.teaches)
+        self.variant_box.setToolTip(plain_tip(experiment.variant.teaches))
         self._fill(self.precision_box, experiment.precision_offers(), knobs.precision)
         shape = (knobs.workload, knobs.variant, id(experiment.workload))
         if shape != self._shape:
@@ -342,7 +343,7 @@ class ExperimentPanel(QScrollArea):
                     item.setData(offer.line, LINE)
                     item.setData(offer.name, Qt.ItemDataRole.UserRole)
                     item.setEnabled(offer.reason is None)
-                    item.setToolTip(offer.reason or offer.tip)
+                    item.setToolTip(plain_tip(offer.reason or offer.tip))
                     model.appendRow(item)
                 box.setModel(model)
                 box.setProperty("offers", shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from PySide6.QtCore import (
@@ -34,6 +35,8 @@ FIRST_ROWS = (0, 40)
 """What is asked for before the table says which rows are visible."""
 MAX_FRESH = 2000
 """Runs of this window whose latest figures are kept for the table."""
+MAX_WORDS = 1000
+"""Rows whose words are kept."""
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -74,8 +77,11 @@ class HistoryModel(QAbstractTableModel):
         self._held: frozenset[str] = frozenset()
         self._fresh: dict[str, Row] = {}
         """This window's runs with their latest figures, the newest last."""
-        self._words: dict[str, tuple[str, ...]] = {}
+        self._words: dict[str, tuple[Row, tuple[str, ...]]] = {}
+        """Rows with their words, by their ids."""
         self.baselines: Baselines = {}
+        self._said_with: tuple[View, Baselines, date] = (self._view, self.baselines, date.today())
+        """What words depend on beside their row."""
         self._waiting: list[tuple[Sequence[int], Callable[[list[Row]], None]]] = []
         self.seen: Callable[[], tuple[int, int]] = lambda: FIRST_ROWS
         """Returns the first and last place that the table shows."""
@@ -148,23 +154,28 @@ class HistoryModel(QAbstractTableModel):
         other = answer.view != self._shown_view
         self._shown_view = answer.view
         self._held, self.baselines = answer.held, answer.baselines
-        self._words.clear()
-        self._apply(self._pages.after(answer), anew=other)
+        said_with = (answer.view, answer.baselines, date.today())
+        same_words = said_with == self._said_with
+        if not same_words:
+            self._said_with = said_with
+            self._words.clear()
+        self._apply(self._pages.after(answer), anew=other, same_words=same_words)
         self._forget_fresh()
         self._answer_waiting()
         self.settled.emit()
 
-    def _apply(self, pages: Pages, *, anew: bool = False) -> None:
+    def _apply(self, pages: Pages, *, anew: bool = False, same_words: bool = True) -> None:
         """Show other rows, in the way that leaves selection and place as they are if it can be."""
-        pages = pages.below(self._extras())
-        found = change(self._pages, pages)
+        shown, pages = self._pages, pages.below(self._extras())
+        found = change(shown, pages)
         if anew or found.kind == "other":
             self.beginResetModel()
             self._pages = pages
             self.endResetModel()
             return
-        before = len(self._pages)
+        before, moved = len(shown), 0
         if found.kind == "above":
+            moved = found.count
             self.beginInsertRows(QModelIndex(), 0, found.count - 1)
             self._pages = pages
             self.endInsertRows()
@@ -178,9 +189,11 @@ class HistoryModel(QAbstractTableModel):
             self.endRemoveRows()
         self._pages = pages
         first, last = self.seen()
-        last = min(last, len(pages) - 1)
-        if first <= last:
-            self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
+        places: Sequence[int] = range(first, min(last + 1, len(pages)))
+        if same_words:
+            places = [p for p in places if shown.row(p - moved) != pages.row(p)]
+        if places:
+            self._touch(places[0], places[-1])
 
     def _extras(self) -> Sequence[Row]:
         """Return this window's runs that the store does not hold, where they belong on top."""
@@ -201,12 +214,11 @@ class HistoryModel(QAbstractTableModel):
         self._fresh[row.id] = row
         while len(self._fresh) > MAX_FRESH:
             del self._fresh[next(iter(self._fresh))]
-        self._words.pop(row.id, None)
         if known is None or row.id not in self._held:
             self._apply(self._pages)
         place = self._pages.find(row.id)
         if place is not None:
-            self._touch(place)
+            self._touch(place, place)
 
     def sampled(self, record: RunRecord, batches: Iterable[SampleBatch]) -> None:
         """Hand the samples of a run over to the store."""
@@ -234,8 +246,8 @@ class HistoryModel(QAbstractTableModel):
             if told or not self._looked_at:
                 del self._fresh[run_id]
 
-    def _touch(self, place: int) -> None:
-        self.dataChanged.emit(self.index(place, 0), self.index(place, len(COLUMNS) - 1))
+    def _touch(self, first: int, last: int) -> None:
+        self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
 
     # ---- rows
 
@@ -309,11 +321,15 @@ class HistoryModel(QAbstractTableModel):
         if row is None:
             self._asking.start()
             return _NONE
-        cells = self._words.get(row.id)
-        if cells is None:
-            told = [column.words(row, self.baselines) for column in COLUMNS]
-            told[_TIME] = f"{self._mark(row)}{told[_TIME]}"
-            cells = self._words[row.id] = tuple(told)
+        known = self._words.get(row.id)
+        if known is not None and known[0] == row:
+            return known[1]
+        if len(self._words) >= MAX_WORDS:
+            self._words.clear()
+        told = [column.words(row, self.baselines) for column in COLUMNS]
+        told[_TIME] = f"{self._mark(row)}{told[_TIME]}"
+        cells = tuple(told)
+        self._words[row.id] = row, cells
         return cells
 
     def _mark(self, row: Row) -> str:

@@ -6,14 +6,18 @@ Python takes longer than a frame.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QBrush, QFont, QFontMetrics, QPainter, QPen, QStaticText
 
-MAX_TEXTS = 1500
-"""Laid out texts that are kept."""
+MAX_TEXTS = 800
+"""Laid out texts that are gathered, as many as a large screen shows; each takes 1.5 KiB."""
+FORGET_S = 30.0
+"""A text that was not drawn for twice as long goes when others are drawn in its place."""
 MARGIN = 4
 
 
@@ -33,6 +37,9 @@ class RowPainter:
 
     def __init__(self) -> None:
         self._texts: dict[tuple[str, int], tuple[QStaticText, int]] = {}
+        self._before: dict[tuple[str, int], tuple[QStaticText, int]] = {}
+        """Texts that were not drawn since the others are gathered."""
+        self._gathered_from = time.monotonic()
         self._font = QFont()
 
     def set_font(self, font: QFont) -> None:
@@ -40,20 +47,36 @@ class RowPainter:
         if font != self._font:
             self._font = QFont(font)
             self._texts.clear()
+            self._before.clear()
 
     def _text(self, words: str, width: int, metrics: QFontMetrics) -> tuple[QStaticText, int]:
         key = (words, width)
         found = self._texts.get(key)
         if found is None:
-            if len(self._texts) >= MAX_TEXTS:
-                self._texts.clear()
-            shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, width)
-            text = QStaticText(shown)
-            text.setTextFormat(Qt.TextFormat.PlainText)
-            text.setPerformanceHint(QStaticText.PerformanceHint.AggressiveCaching)
-            text.prepare(font=self._font)
-            found = self._texts[key] = (text, metrics.horizontalAdvance(shown))
+            self._forget_what_was_not_drawn()
+            found = self._before.pop(key, None)
+            if found is not None:
+                self._texts[key] = found
+                return found
+            found = self._laid_out(words)
+            if found[1] > width:
+                cut = metrics.elidedText(words, Qt.TextElideMode.ElideRight, width)
+                found = self._laid_out(cut)
+            self._texts[key] = found
         return found
+
+    def _laid_out(self, words: str) -> tuple[QStaticText, int]:
+        """Return a text and its width, which it knows once it is laid out."""
+        text = QStaticText(words)
+        text.setTextFormat(Qt.TextFormat.PlainText)
+        text.setPerformanceHint(QStaticText.PerformanceHint.AggressiveCaching)
+        text.prepare(font=self._font)
+        return text, math.ceil(text.size().width())
+
+    def _forget_what_was_not_drawn(self) -> None:
+        now = time.monotonic()
+        if now >= self._gathered_from + FORGET_S or len(self._texts) >= MAX_TEXTS:
+            self._before, self._texts, self._gathered_from = self._texts, {}, now
 
     def draw_row(
         self,

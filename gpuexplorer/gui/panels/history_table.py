@@ -36,6 +36,7 @@ from gpuexplorer.gui.model.history_columns import COLUMNS, place_of
 from gpuexplorer.gui.panels.history_layout import ColumnLayout
 from gpuexplorer.gui.panels.history_model import CLOSED, HistoryModel, Index
 from gpuexplorer.gui.panels.history_paint import MARGIN, Cell, Look, RowPainter
+from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
 
@@ -73,6 +74,7 @@ class HistoryTable(QTableView):
         super().__init__(parent)
         self.setObjectName("historyTable")
         self._runs = runs
+        runs.setParent(self)  # whom a hidden table tells, as one does that goes while it is seen
         self.can_undo = False
         """Whether Ctrl+Z here brings deleted runs back; else it is the window's."""
         self._painter = RowPainter()
@@ -95,6 +97,8 @@ class HistoryTable(QTableView):
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        # Every pixel is painted here, so that scrolling moves what is there and paints the rest.
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         rows = self.verticalHeader()
         rows.hide()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
@@ -325,7 +329,8 @@ class HistoryTable(QTableView):
                 self.tip_wanted.emit(row, event.globalPos())
             elif row is not None and (whole := self.cut_words(index)):
                 tip = index.data(Qt.ItemDataRole.ToolTipRole) or ""
-                QToolTip.showText(event.globalPos(), f"{whole}\n{tip}".strip(), self.viewport())
+                words = plain_tip(f"{whole}\n{tip}".strip())
+                QToolTip.showText(event.globalPos(), words, self.viewport())
                 return True
         return super().viewportEvent(event)
 

@@ -28,7 +28,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import TelemetrySummary
 from gpuexplorer.core.series.examine import UNCERTAIN
 from gpuexplorer.core.statistics import Summary
-from gpuexplorer.core.units import plural, quantity, span
+from gpuexplorer.core.units import listed, plural, quantity, span
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.live import Run
@@ -274,10 +274,17 @@ class InsightPanel(QScrollArea):
                 if check.ok
                 else f"✗ WRONG RESULT, error {check.max_rel_error:.1e}"
             )
-            self._say_check(
-                f"Checked against {checked_against(check.method)}, tolerance {check.tolerance:.0e}"
-            )
+            against, tolerance = checked_against(check.method), f"{check.tolerance:.0e}"
+            self._say_check(f"Checked against {against}, tolerance {tolerance}")
             self._role(self.verified, "good" if check.ok else "bad")
+            if check.ok and check.not_compared:
+                left = listed(check.not_compared)
+                self.verified.setText(f"Not verified: {left}; the rest ✓")
+                self._say_check(
+                    f"Nothing says what {left} should be; the rest was checked against {against}, "
+                    f"tolerance {tolerance}"
+                )
+                self._role(self.verified, "warning")
         step = quantity(prepared.resolution_s, "s", 2)
         self.method.setText(
             f"{prepared.config.cache.capitalize()} caches · step {step} · {prepared.method}"

@@ -57,6 +57,8 @@ class KernelPanel(QWidget):
         self._session = session
         self._ticket = 0
         self._asked: object = None
+        self._compiled = "", ""
+        """The hash of the source, and the variant, that was asked for last."""
         self._asked_for: RunConfig
         """What the latest question is about."""
         self._built = False
@@ -294,6 +296,7 @@ class KernelPanel(QWidget):
             self._show_source()
             return
         self._asked = asked
+        self._compiled = workload.sha256, knobs.variant
         self._ticket += 1
         self._asked_for = asked_for(knobs.request(), self.architecture)
         self.caption.follow(self._asked_for)
@@ -394,6 +397,9 @@ class KernelPanel(QWidget):
             return
         self.answer = answer if isinstance(answer, Answer) else Answer([])
         self.caption.show_caption(Caption([self._asked_for]) if self.kernels else None)
+        if self.kernels:
+            most = max(kernel.registers_per_thread for kernel in self.kernels)
+            self.editing.bench.tell_registers(*self._compiled, self.kernels[0].arch, most)
         self._refusal = answer if isinstance(answer, ExplorerError) else None
         if self._refusal is not None:
             self._show_message(self._refusal)

@@ -13,8 +13,9 @@ from gpuexplorer.analysis.listing import KernelListing, line_differences, own_pl
 from gpuexplorer.core.units import percent, plural
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.code.instructions import InstructionsText, rows_of
-from gpuexplorer.gui.plots.base import muted_label, title_label
+from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.words import Words
 
 FAMILIES: dict[str, tuple[Kind, ...]] = {
     "float": ("fp32", "fp64", "fp16", "special function"),
@@ -100,7 +101,8 @@ class ListingColumn(QWidget):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.kernel: KernelListing | None = None
-        self.title = title_label("")
+        self.title = Words()
+        self.title.setProperty("role", "title")
         self.figures = muted_label()
         self.figures.setObjectName(f"{name}Figures")
         self.mix = MixStrip()

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from gpuexplorer.analysis.listing import KernelListing, remarks, unmatched_rows
 from gpuexplorer.core.errors import ExplorerError
@@ -15,7 +15,9 @@ from gpuexplorer.gui.code.view import CodeView
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.kernel_listing import ListingColumn, differing_rows
 from gpuexplorer.gui.plots.base import muted_label, title_label
-from gpuexplorer.gui.widgets.list_box import ListBox
+from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.widgets.list_box import BOX_LEAST_WIDTH, ListBox
+from gpuexplorer.gui.widgets.two_lines import TwoLines
 
 
 class Listings(QWidget):
@@ -54,20 +56,18 @@ class Listings(QWidget):
         split.setHandleWidth(1)
         split.addWidget(self.column)
         split.addWidget(self.other)
-        head = QHBoxLayout()
-        head.setContentsMargins(8, 4, 8, 0)
-        head.setSpacing(8)
-        for words, box in (("Show", self.form_box), ("beside", self.beside_box)):
-            label = title_label(words)
+        form, beside = title_label("Show"), title_label("beside")
+        for label, box in ((form, self.form_box), (beside, self.beside_box)):
             label.setBuddy(box)
-            head.addWidget(label)
-            head.addWidget(box)
-        head.addStretch(1)
+            box.setMinimumWidth(for_text(BOX_LEAST_WIDTH))
+        head = TwoLines(
+            (form, self.form_box), (beside, self.beside_box), margins=(8, 4, 8, 0), spacing=8
+        )
         self.remark.setContentsMargins(8, 2, 8, 2)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(head)
+        column.addWidget(head)
         column.addWidget(self.remark)
         column.addWidget(split, 1)
         self.form_box.currentIndexChanged.connect(lambda _: self._show())

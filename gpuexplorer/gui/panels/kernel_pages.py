@@ -6,10 +6,11 @@ import re
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontDatabase
-from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.units import plural
+from gpuexplorer.gui.widgets.button import button
 
 
 def entry_line(text: str, entry: str) -> int | None:
@@ -39,9 +40,7 @@ class MessagePage(QWidget):
         self.detail.setObjectName("kernelMessageDetail")
         self.detail.setProperty("role", "muted")
         self.detail.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        self.button = QPushButton("Try again")
-        self.button.setObjectName("kernelRetryButton")
-        self.button.clicked.connect(lambda _=False: self.retry.emit())
+        self.button = button("Try again", "kernelRetryButton", act=self.retry.emit)
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 16)
         for label in (self.message, self.detail):

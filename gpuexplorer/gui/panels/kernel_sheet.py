@@ -163,7 +163,8 @@ class KernelSheet(QDialog):
             "An expression over the inputs, the sizes and the numbers, computed in float64 and "
             "held against what the kernel wrote; @ is the product of matrices. Or the name of a "
             "function for the CPU, or of another kernel in the file, whose results are right; or "
-            "check.py:product, a function of a Python file beside it that returns them",
+            "check.py:product, a function of a Python file beside it that returns them; or none, "
+            "which every figure then says",
         )  # fmt: skip
         self._results[output] = (label, box)
 
@@ -201,7 +202,7 @@ class KernelSheet(QDialog):
         if missing and not unchecked:
             raise InputError(
                 f"what {missing[0]} should be is not said yet",
-                remedy="write an expression over the inputs, or choose not to verify",
+                remedy="write an expression over the inputs, or none where nobody can say",
             )
         return Answers(
             reference={} if unchecked else results,

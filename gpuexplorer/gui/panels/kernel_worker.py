@@ -13,7 +13,7 @@ from PySide6.QtCore import Signal
 from gpuexplorer.analysis.listing import KernelListing
 from gpuexplorer.analysis.static import CompileRequest, KernelAnalysis, KernelFigures
 from gpuexplorer.core.config import RunRequest
-from gpuexplorer.core.errors import Cancelled, CannotRunHere, ExplorerError
+from gpuexplorer.core.errors import Cancelled, CannotRunHere, ExplorerError, without_frames
 from gpuexplorer.engine.compiler import Compiler
 from gpuexplorer.engine.variant_on import VariantOn, request_key
 from gpuexplorer.gui.task import Task, outcome_of
@@ -145,7 +145,7 @@ class KernelWorker(Task):
         try:
             listings = self._listings(question, asked, on)
         except ExplorerError as error:
-            return Answer(kernels, error)
+            return Answer(kernels, without_frames(error))
         its = question.beside
         if its is None:
             return Answer(kernels, listings)
@@ -153,7 +153,7 @@ class KernelWorker(Task):
             other = VariantOn(its.workload, its.request, its.arch)
             return Answer(kernels, listings, self._listings(question, asked, other))
         except ExplorerError as error:
-            return Answer(kernels, listings, error)
+            return Answer(kernels, listings, without_frames(error))
 
     def _listings(self, question: Question, asked: int, on: VariantOn) -> list[KernelListing]:
         self._know(question, asked, on.listing_requests())
@@ -184,7 +184,7 @@ class KernelWorker(Task):
             if not pythons:
                 failed.append(self._unable[question.python, listed])
             if failed:
-                raise failed[0]
+                raise failed[0].with_traceback(None)  # else it gathers the frames of each time
             if self._changed.wait_for(lambda: self._asked != asked, SETTLE_S):
                 raise Cancelled
         self.compiling.emit(question.ticket)
@@ -193,9 +193,9 @@ class KernelWorker(Task):
                 compiled = self._figures(python, asked, list(missing.values()))
                 break
             except CannotRunHere as error:
-                self._unable[python, listed] = error
+                self._unable[python, listed] = without_frames(error)
                 if python == pythons[-1]:
-                    raise self._unable[question.python, listed] from None
+                    raise self._unable[question.python, listed].with_traceback(None) from None
             except ExplorerError as error:
                 if len(self._refused) >= KEPT:
                     self._refused.clear()

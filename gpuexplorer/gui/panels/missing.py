@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QApplication,
     QHBoxLayout,
     QLabel,
-    QPushButton,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -18,8 +17,8 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.gui.model.frameworks import MissingFramework
 from gpuexplorer.gui.notice import capital
-from gpuexplorer.gui.plots.base import small_button
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.button import button, small_button
 
 
 class MissingFrameworks(QWidget):
@@ -43,12 +42,12 @@ class MissingFrameworks(QWidget):
         title = QLabel("Not in this engine")
         title.setProperty("role", "section")
         self._column.addWidget(title)
-        self._set_up = QPushButton("Set up an engine…")
-        self._set_up.setObjectName("setUpMissing")
-        self._set_up.setToolTip(
-            "Have GPU Explorer make a Python with the frameworks you choose; no terminal is needed"
+        self._set_up = button(
+            "Set up an engine…",
+            "setUpMissing",
+            "Have GPU Explorer make a Python with the frameworks you choose; no terminal is needed",
+            self.set_up_asked.emit,
         )
-        self._set_up.clicked.connect(lambda _=False: self.set_up_asked.emit())
         self._column.addWidget(self._set_up, 0, Qt.AlignmentFlag.AlignLeft)
         theme().changed.connect(self._paint)
         self.hide()
@@ -104,5 +103,5 @@ class MissingFrameworks(QWidget):
         self.copied.emit("The command is on the clipboard.")
 
     def _paint(self) -> None:
-        for button in self._buttons:
-            button.setIcon(theme().icon("copy"))
+        for one in self._buttons:
+            one.setIcon(theme().icon("copy"))

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QLabel,
-    QPushButton,
     QScrollArea,
     QWidget,
 )
@@ -28,6 +27,7 @@ from gpuexplorer.gui.plots.flame import FlamePlot
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.results.operators import sheet_of
 from gpuexplorer.workloads.operators import told_variants
@@ -55,9 +55,9 @@ class OperatorsView(RecordingView):
         super().__init__(session, "operators", NOTHING_YET)
         self.shown: RecordedProfile | None = None
         self._job: OperatorsJob | None = None
-        self.record_button = QPushButton("Record one iteration")
-        self.record_button.setObjectName("recordOperatorsButton")
-        self.record_button.clicked.connect(lambda _=False: self.record())
+        self.record_button = button(
+            "Record one iteration", "recordOperatorsButton", act=self.record
+        )
         self.shapes_box = QCheckBox("Shapes")
         self.shapes_box.setObjectName("operatorShapesBox")
         self.shapes_box.setToolTip("A row for each operator and shapes of its inputs")
@@ -90,7 +90,8 @@ class OperatorsView(RecordingView):
         room.setWidgetResizable(True)
         room.setFrameShape(QScrollArea.Shape.NoFrame)
         room.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        room.setMinimumHeight(110)
+        room.setMinimumHeight(70)
+        room.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the plot in it has the keys
         room.setWidget(self.plot)
         upper, lower = QWidget(), QWidget()
         above, below = column_of(upper), column_of(lower)

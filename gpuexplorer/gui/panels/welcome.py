@@ -22,6 +22,7 @@ from gpuexplorer.core.units import listed
 from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.questions import Bench, Question, questions
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.workloads.frameworks import FRAMEWORKS
 
 BACKENDS = {"cuda": "CUDA", "opencl": "OpenCL", "numpy": "NumPy", **FRAMEWORKS}
@@ -76,13 +77,15 @@ class Welcome(QFrame):
         line.addWidget(self.words, 1)
         for number, question in enumerate(self.questions):
             ask = partial(self._ask, question)
-            button = QPushButton(question.words)
-            button.setObjectName(f"welcomeQuestion{number}")
-            button.setToolTip("Set the knobs, measure, and show the answer here")
-            button.clicked.connect(lambda _=False, ask=ask: ask())
+            made = button(
+                question.words,
+                f"welcomeQuestion{number}",
+                "Set the knobs, measure, and show the answer here",
+                ask,
+            )
             menu.addAction(question.words).triggered.connect(lambda _=False, ask=ask: ask())
-            self.buttons.append(button)
-            line.addWidget(button)
+            self.buttons.append(made)
+            line.addWidget(made)
         self.more.setMenu(menu)
         line.addWidget(self.more)
         self.close_button = QToolButton()
@@ -156,7 +159,7 @@ class Welcome(QFrame):
     def _fold(self) -> None:
         """Show the questions side by side where there is room and nothing was asked."""
         said = self._words()
-        beside = sum(button.sizeHint().width() + SPACING for button in self.buttons)
+        beside = sum(one.sizeHint().width() + SPACING for one in self.buttons)
         left = self.width() - beside - self.close_button.sizeHint().width() - 2 * MARGIN - SPACING
         fitting = [words for words in said if self._lines(words, left) <= LINES]
         wide = self._asked is None and bool(fitting)
@@ -164,8 +167,8 @@ class Welcome(QFrame):
         if words != self.words.text():
             self.words.setText(words)
             self.words.setToolTip(words)  # where it is cut
-        for button in self.buttons:
-            button.setVisible(wide)
+        for one in self.buttons:
+            one.setVisible(wide)
         self.more.setVisible(not wide)
 
     def minimumSizeHint(self) -> QSize:

@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
     QGraphicsView,
     QLabel,
     QSizePolicy,
-    QToolButton,
     QWidget,
 )
 
@@ -406,16 +405,6 @@ class SideHistogram(pg.GraphicsObject):  # type: ignore[misc]
                 if length > 0:
                     painter.drawLine(pg.Point(length, low), pg.Point(length, high))
                 last = length
-
-
-def small_button(name: str, tooltip: str) -> QToolButton:
-    """Return a quiet button for a plot's head line."""
-    button = QToolButton()
-    button.setObjectName(name)
-    button.setProperty("role", "small")
-    button.setToolTip(tooltip)
-    button.setAccessibleName(tooltip.partition(":")[0])
-    return button
 
 
 def title_label(words: str) -> QLabel:

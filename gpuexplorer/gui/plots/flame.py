@@ -5,12 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPen
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
 from PySide6.QtWidgets import QToolTip
 
 from gpuexplorer.charts.operators import OTHER
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.flame import Flags, Flame, Floats, Visible, Whole
+from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.plots.base import Plot
 from gpuexplorer.gui.theme import blend, theme
 
@@ -24,6 +34,7 @@ NEAR_PX = 3.0
 LEAST_RANGE_S = 1e-7
 ZOOM, PAN = 0.8, 0.15
 ON_LIGHT, ON_DARK = "#14181c", "#ffffff"
+FOCUS_PX = 2.0
 DIMMED = 0.28
 """How strongly other calls show while one operator is picked out."""
 
@@ -231,7 +242,7 @@ class FlamePlot(Plot):
             call = self.call_at(event.pos().x(), event.pos().y())
             flame = self.flame
             words = flame.words(call) if flame is not None and call is not None else ""
-            QToolTip.showText(event.globalPos(), words, self)
+            QToolTip.showText(event.globalPos(), plain_tip(words), self)
             return True
         return bool(super().viewportEvent(event))
 
@@ -253,6 +264,26 @@ class FlamePlot(Plot):
                 "" if call is None else flame.profile.names[flame.profile.calls[call].name]
             )
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show the focus."""
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Show that the focus is elsewhere."""
+        super().focusOutEvent(event)
+        self.viewport().update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint, and a ring around what is seen of it with the focus."""
+        super().paintEvent(event)
+        if self.hasFocus():
+            painter = QPainter(self.viewport())
+            painter.setPen(QPen(theme().q("accent"), FOCUS_PX))
+            seen = QRectF(self.visibleRegion().boundingRect())
+            painter.drawRect(seen.adjusted(1, 1, -1, -1))
+            painter.end()
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Zoom with + and -, pan with the arrows, show everything with Home."""
         (low, high), _ = self.box.viewRange()
@@ -270,6 +301,9 @@ class FlamePlot(Plot):
                 self.box.setXRange(low + span * PAN, high + span * PAN, padding=0)
             case Qt.Key.Key_Home:
                 self.fit()
+            case Qt.Key.Key_Up | Qt.Key.Key_Down | Qt.Key.Key_PageUp | Qt.Key.Key_PageDown:
+                event.ignore()  # what holds the plot scrolls
+                return
             case _:
                 super().keyPressEvent(event)
                 return

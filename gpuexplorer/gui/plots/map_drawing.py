@@ -213,8 +213,11 @@ class MapDrawing(QWidget):
                 self._fill(painter, rect, radius, QColor(self._colour(shade)))
                 if self._occupancy:
                     self._paint_occupancy(painter, rect, cell, look, shade)
+                best = cell.block == held.best and not self._stale
                 if font is not None:
-                    self._write_value(painter, rect, font, look.text(cell), shade)
+                    self._write_value(painter, rect, font, look.text(cell), shade, best=best)
+                elif best:
+                    self._star(painter, rect)
             elif cell.state == "waiting":
                 guess = self._guesses.get(number)
                 at = look.shade_of(guess) if guess else None
@@ -290,9 +293,13 @@ class MapDrawing(QWidget):
         return None
 
     def _write_value(
-        self, painter: QPainter, rect: QRectF, font: QFont, text: str, shade: float
+        self, painter: QPainter, rect: QRectF, font: QFont, text: str, shade: float, *, best: bool
     ) -> None:
-        if QFontMetricsF(font).horizontalAdvance(text) > rect.width() - 2:
+        """Write a value as far as it fits; the best has a star, instead of it where both do not."""
+        room, advance = rect.width() - 2, QFontMetricsF(font).horizontalAdvance
+        if best:
+            text = f"★{text}" if advance(f"★{text}") <= room else "★"
+        if advance(text) > room:
             return
         painter.setFont(font)
         if self._stale:
@@ -346,8 +353,6 @@ class MapDrawing(QWidget):
             if held.step is not None and held.step.next in numbers:
                 rect = self.cell_rect(numbers[held.step.next])
                 self._ring(painter, rect, theme().q("accent"), 2.0, 1.0)
-            if held.best in numbers:
-                self._star(painter, self.cell_rect(numbers[held.best]))
         if self._hovered is not None:
             self._ring(painter, self.cell_rect(self._hovered), theme().q("muted"), 1.5, 0.5)
         self._paint_sliders(painter, held, numbers)
@@ -389,13 +394,14 @@ class MapDrawing(QWidget):
 
     @staticmethod
     def _star(painter: QPainter, rect: QRectF) -> None:
-        """Mark the best in its upper left corner."""
+        """Mark the best where its cell has no room for words."""
         font = QFont(painter.font())
-        font.setPointSizeF(9 if min(rect.width(), rect.height()) > 18 else 7)
+        font.setPointSizeF(7)
         painter.setFont(font)
         painter.setPen(QColor(DARK_WORDS))
         corner = QRectF(rect.left() + 2, rect.top() + 1, 14, 13)
         painter.drawText(corner, Qt.AlignmentFlag.AlignCenter, "★")
+        painter.setPen(Qt.PenStyle.NoPen)
 
     def _paint_axes(self, painter: QPainter, held: Surface) -> None:
         grid, area = held.wanted.grid, self.area

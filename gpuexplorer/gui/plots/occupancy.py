@@ -26,6 +26,8 @@ THREAD_TICKS = (
 MOST_THREADS = 1084
 """End of the axis: the last bar's label needs room."""
 SHARE_TICKS = (0, 25, 50, 75, 100)
+LEAST_TOP = 112
+"""Per cent at the upright axis' end; more where the plot is low, for words above a bar."""
 NOT_COMPILED = "The curve is drawn once the kernel is compiled for the chosen GPU."
 OTHERS = 0.45
 """How strongly the bars are drawn that are not the present block's."""
@@ -49,7 +51,7 @@ class OccupancyPlot(Plot):
         self._kernel: KernelAnalysis | None = None
         self.y_axis.setTicks([[(float(s), f"{s} %") for s in SHARE_TICKS]])
         self.box.setMouseEnabled(x=False, y=False)
-        self.box.setRange(xRange=(0, MOST_THREADS), yRange=(0, 112), padding=0)
+        self.box.setRange(xRange=(0, MOST_THREADS), yRange=(0, LEAST_TOP), padding=0)
         self._bars = pg.BarGraphItem(x=[], height=[], width=BAR_WIDTH)
         self._here = pg.TextItem(anchor=(0.5, 1.0))
         self._here.setVisible(False)
@@ -59,10 +61,13 @@ class OccupancyPlot(Plot):
         self.say_empty(NOT_COMPILED)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Take as many numbers of threads at the axis as there is room for."""
+        """Have room for words above bars, and as many numbers of threads as fit at the axis."""
         super().resizeEvent(event)
         if not hasattr(self, "_here"):
             return
+        high, words = self.box.height(), self._here.boundingRect().height()
+        top = 100 * high / max(high - words, words, 1.0)
+        self.box.setRange(yRange=(0, max(top, LEAST_TOP)), padding=0)
         word_px = self.fontMetrics().horizontalAdvance("1024  ")
         room = self.box.width() / MOST_THREADS * 128 / word_px
         ticks = THREAD_TICKS[0 if room >= 1 else 1 if room >= 0.5 else 2]

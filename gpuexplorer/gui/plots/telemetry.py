@@ -15,9 +15,10 @@ from gpuexplorer.core.telemetry import clock_words, slowdowns
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.trace import Floats
-from gpuexplorer.gui.plots.base import muted_label, polygon, small_button, title_label
+from gpuexplorer.gui.plots.base import muted_label, polygon, title_label
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.widgets.button import small_button
 
 
 class Sparkline(QWidget):

@@ -19,7 +19,6 @@ from gpuexplorer.gui.plots.base import (
     SampleRow,
     line_pen,
     muted_label,
-    small_button,
     title_label,
 )
 from gpuexplorer.gui.plots.crosshair import Crosshair
@@ -29,6 +28,7 @@ from gpuexplorer.gui.plots.past import PastRuns
 from gpuexplorer.gui.plots.traces import Traces
 from gpuexplorer.gui.theme import blend, theme
 from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.widgets.button import small_button
 from gpuexplorer.gui.widgets.list_box import ListBox
 
 SPANS: tuple[tuple[str, float], ...] = (

@@ -22,11 +22,11 @@ from gpuexplorer.gui.plots.base import (
     Plot,
     muted_label,
     role_pen,
-    small_button,
     title_label,
 )
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.widgets.button import small_button
 
 MAX_POINTS = 300
 NOTHING_MOVED = "Nothing is moved yet. Live, or Space, shows what the launches move."

@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gpuexplorer.core.accesses import WARP, AccessProfile
+from gpuexplorer.core.units import count
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.warp import RequestPicture
 from gpuexplorer.gui.theme import blend, theme
@@ -14,6 +15,10 @@ from gpuexplorer.gui.theme import blend, theme
 MARGIN = 12.0
 LEAST_CELL = 5.0
 """The chosen block is seen in the largest grid."""
+MOST_SIDE, WARP_HIGH = 22.0, 16.0
+"""Pixels of a block in the grid, and of a warp in the block, where there is room for that."""
+LEAST_HEIGHT, MOST_HEIGHT = 64, 150
+"""Pixels of grid and block; more than the most they take when the user gives it to them."""
 MOST_CELLS = 48
 """Blocks that are drawn along an axis of the grid; more share a cell."""
 LINKS = 0.45
@@ -58,7 +63,7 @@ class GridPlot(_Drawn):
 
     def __init__(self) -> None:
         super().__init__("gridPlot", "Grid of blocks, and the warps of one block")
-        self.setMinimumHeight(typeface.for_text(96))
+        self.setMinimumHeight(typeface.for_text(LEAST_HEIGHT))
         self.setToolTip(
             "Click a block or a warp to count its accesses; Up and Down take another warp"
         )
@@ -66,12 +71,17 @@ class GridPlot(_Drawn):
         self._at_once = 1
 
     def sizeHint(self) -> QSize:
-        """Return a strip above the warp."""
-        return QSize(400, typeface.for_text(130))
+        """Return a strip above the warp, as high as grid and block need."""
+        if self._profile is None:
+            return QSize(400, typeface.for_text(130))
+        down = min(self._profile.grid[1], MOST_CELLS)
+        high = max(min(down * MOST_SIDE, MOST_HEIGHT), self._profile.warps * WARP_HIGH)
+        return QSize(400, round(min(max(high + 12, LEAST_HEIGHT), MOST_HEIGHT)))
 
     def show_profile(self, profile: AccessProfile, at_once: int) -> None:
         """Draw another grid; ``at_once`` blocks run at a time."""
         self._profile, self._at_once = profile, at_once
+        self.updateGeometry()
         self.update()
 
     def _grid(self, profile: AccessProfile) -> tuple[QRectF, int, int]:
@@ -79,13 +89,13 @@ class GridPlot(_Drawn):
         across, down = (min(size, MOST_CELLS) for size in profile.grid[:2])
         room = QRectF(self.rect()).adjusted(MARGIN, 6, 0, -6)
         room.setWidth(self.width() * 0.42)
-        side = min(room.width() / across, room.height() / down, 22.0)
+        side = min(room.width() / across, room.height() / down, MOST_SIDE)
         return QRectF(room.left(), room.top(), side * across, side * down), across, down
 
     def _warps(self, profile: AccessProfile) -> tuple[QRectF, float]:
         """Return where the block is, and how high a warp of it."""
         room = QRectF(self.rect()).adjusted(self.width() * 0.47, 6, -MARGIN, -6)
-        high = min(room.height() / profile.warps, 16.0)
+        high = min(room.height() / profile.warps, WARP_HIGH)
         return QRectF(room.left(), room.top(), min(room.width(), WARP * 14.0),
                       high * profile.warps), high  # fmt: skip
 
@@ -170,13 +180,13 @@ class WarpPlot(_Drawn):
 
     def __init__(self) -> None:
         super().__init__("warpPlot", "Lanes of a warp over memory")
-        self.setMinimumHeight(typeface.for_text(130))
+        self.setMinimumHeight(typeface.for_text(112))
         self.setToolTip("One request of the warp; Left and Right show the one before and after")
         self.shown: RequestPicture | None = None
 
     def sizeHint(self) -> QSize:
         """Return room for lanes, lines and memory."""
-        return QSize(400, typeface.for_text(190))
+        return QSize(400, typeface.for_text(170))
 
     def show_request(self, shown: RequestPicture | None) -> None:
         """Draw another request."""
@@ -256,7 +266,7 @@ class WarpPlot(_Drawn):
         painter.setPen(QColor(chart.muted))
         right = 0.0
         for box in range(shown.boxes):
-            words = str(box) if shown.shared else f"{shown.starts[box]:,}"
+            words = str(box) if shown.shared else count(shown.starts[box])
             first = cells[box, shown.deep - 1 if shown.shared else 0]
             wide = painter.fontMetrics().horizontalAdvance(words)
             if first.left() >= right:

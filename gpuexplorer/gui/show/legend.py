@@ -18,7 +18,7 @@ from gpuexplorer.gui.plots.base import line_pen
 from gpuexplorer.gui.show.items import BAND_SHARE, colour_of, fill_of, pen_of, symbol_of
 from gpuexplorer.gui.theme import blend, theme
 
-SAMPLE_PX, GAP_PX, SIDE_PX = 22, 16, 8
+SAMPLE_PX, GAP_PX, SIDE_PX, WORDS_GAP_PX = 22, 16, 8, 10
 MARK_PX = 8.0
 
 
@@ -83,7 +83,8 @@ class Head(QWidget):
         """Return the height in pixels at a width."""
         if not (self._title or self._axis or self._entries):
             return 0
-        return self._line_px * (self._first_lines + len(self._lines(width))) + 4
+        first = 0 if self._beside(width) else self._first_lines
+        return self._line_px * (first + len(self._lines(width))) + 4
 
     @property
     def whole_width(self) -> int:
@@ -110,6 +111,22 @@ class Head(QWidget):
     @property
     def _first_lines(self) -> int:
         return 1 if self._title or self._axis else 0
+
+    def _beside(self, width: int) -> int:
+        """Return from which pixel on the entries stand beside the first line's words.
+
+        0 where they have a line, or several, of their own.
+        """
+        if not (self._first_lines and self._entries):
+            return 0
+        font = typeface.small(self.font())
+        names = QFontMetrics(font).horizontalAdvance
+        axis = names(self._axis) + WORDS_GAP_PX if self._axis else 0
+        font.setBold(True)
+        title = QFontMetrics(font).horizontalAdvance(self._title) + WORDS_GAP_PX
+        start = SIDE_PX + axis + (title if self._title else 0) + GAP_PX - WORDS_GAP_PX
+        wide = sum(SAMPLE_PX + 6 + names(entry.one.name) + GAP_PX for entry in self._entries)
+        return start if start + wide - GAP_PX <= width - SIDE_PX else 0
 
     def _metrics(self) -> QFontMetrics:
         return QFontMetrics(typeface.small(self.font()))
@@ -143,6 +160,7 @@ class Head(QWidget):
         colours = theme().chart
         font = typeface.small(painter.font())
         line, y = self._line_px, 2.0
+        beside = self._beside(self.width())
         if self._first_lines:
             font.setBold(True)
             painter.setFont(font)
@@ -151,15 +169,15 @@ class Head(QWidget):
             font.setBold(False)
             painter.setFont(font)
             self._write(painter, box, self._axis, colours.muted)
-            y += line
+            y += 0 if beside else line
         painter.setFont(font)
         for entries in self._lines(self.width()):
-            x = float(SIDE_PX)
+            x = float(beside or SIDE_PX)
             for entry, name in entries:
                 draw_sample(painter, QRectF(x, y, SAMPLE_PX, line), entry, colours)
                 box = QRectF(x + SAMPLE_PX + 6, y, self.width(), line)
                 left = self._write(painter, box, name, colours.text).left()
-                x = left + GAP_PX - 10
+                x = left + GAP_PX - WORDS_GAP_PX
             y += line
         painter.end()
 
@@ -172,7 +190,7 @@ class Head(QWidget):
         fitting = metrics.elidedText(words, Qt.TextElideMode.ElideRight, max(0, int(box.width())))
         painter.setPen(QColor(colour))
         painter.drawText(box, int(Qt.AlignmentFlag.AlignVCenter.value), fitting)
-        return box.adjusted(metrics.horizontalAdvance(fitting) + 10, 0, 0, 0)
+        return box.adjusted(metrics.horizontalAdvance(fitting) + WORDS_GAP_PX, 0, 0, 0)
 
 
 def draw_sample(painter: QPainter, box: QRectF, entry: Entry, colours: Theme) -> None:

@@ -85,6 +85,8 @@ class Texts(_Overlay):
             left = at.x() - text.anchor[0] * wide + text.offset[0]
             left = max(min(left, inside.right() - wide - PADDING), inside.left() + PADDING)
             top = at.y() - text.anchor[1] * height + text.offset[1]
+            if inside.top() <= at.y() <= inside.bottom():
+                top = max(min(top, inside.bottom() - height), inside.top())
             box = QRectF(left, top, wide, height)
             if text.leader is not None:
                 end = transform.map(QPointF(*text.leader))

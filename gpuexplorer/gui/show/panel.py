@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuexplorer.charts.labels import point_labels
@@ -19,7 +20,7 @@ from gpuexplorer.gui.show.marks import Marks
 from gpuexplorer.gui.show.overlay import Ring, Rings, Text, Texts
 from gpuexplorer.gui.show.plot import PanelPlot
 from gpuexplorer.gui.theme import theme
-from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.typeface import for_text, small
 
 PAGE_PX, DOTS_PER_INCH = 960.0, 96.0
 """In which words beside points are given room: a page of ten inches."""
@@ -31,6 +32,10 @@ LEAST_PX, LEAST_MAP_PX = 88, 190
 GRID = 0.25
 """How strongly the grid is drawn."""
 BESIDE_PX = 9
+AFTER_PX = 6
+"""Right of words at a panel's end."""
+MOST_WORDS = 0.6
+"""Of a panel's width, the words right of its bars are given this at the most."""
 
 
 class PanelView(QWidget):
@@ -66,7 +71,7 @@ class PanelView(QWidget):
         self._ringed: tuple[str | None, str | None] = (None, None)
         self.plot.dragged.connect(self._dragged)
         self.plot.double_clicked.connect(self.show_all)
-        self.plot.box.sigResized.connect(lambda _: self._write())
+        self.plot.box.sigResized.connect(lambda _: self._resized())
         self.plot.box.sigRangeChanged.connect(lambda *_: self._write())
         theme().changed.connect(self._repaint_theme)
 
@@ -178,9 +183,26 @@ class PanelView(QWidget):
         self.plot.y_axis.setWidth(int(pixels))
 
     def _fit(self, panel: Panel) -> None:
-        """Show all of the axes."""
+        """Show all of the axes, and whole words right of bars."""
         x, y = panel_ranges(panel)
+        if panel.y.categories:
+            x = x[0], self._right_for_words(panel, x)
         self.plot.box.setRange(xRange=x, yRange=y, padding=0)
+
+    def _right_for_words(self, panel: Panel, x: tuple[float, float]) -> float:
+        """Return the right end of the axis along x at which no words reach beyond it."""
+        (left, right), room = x, self.plot.box.width()
+        log = panel.x.scale == "log"
+        for note in panel.annotations:
+            wide = QFontMetricsF(small(self.font())).horizontalAdvance(note.text) + AFTER_PX
+            share = 1.0 - min(wide / max(room, 1.0), MOST_WORDS)
+            right = max(right, left + (scaled(note.x, log) - left) / share)
+        return right
+
+    def _resized(self) -> None:
+        if self.panel is not None and self.panel.annotations and not self._zoomed:
+            self._fit(self.panel)
+        self._write()
 
     def _dragged(self) -> None:
         self._zoomed = True
@@ -227,12 +249,15 @@ class PanelView(QWidget):
         texts += [text for one in panel.series for text in _stem_words(one, panel, colours.text)]
         size = self.plot.box.size()
         if size.width() > 1 and size.height() > 1:
+            labels = [words for one in panel.series for words in one.labels if words]
+            advance = QFontMetricsF(small(self.font())).horizontalAdvance
             placed = point_labels(
                 panel,
                 (value_at(left, log_x), value_at(right, log_x)),
                 (value_at(low, log_y), value_at(high, log_y)),
                 height_in=size.height() / DOTS_PER_INCH,
                 width=size.width() / PAGE_PX,
+                letter=max((advance(words) / len(words) for words in labels), default=0) / PAGE_PX,
             )
             for label in placed:
                 point = scaled(label.point[0], log_x), scaled(label.point[1], log_y)

@@ -85,6 +85,9 @@ class ChartAxis(QuantityAxis):
             if sum(low + beyond <= place <= high - beyond for place in found[0][1]) < 2:
                 inset = min(beyond, MOST_INSET * (high - low))
                 found = super().tickValues(low + inset, high - inset, 2 * for_text(TICK_WIDE_PX))
+            kept = self._with_room(found[0][1], low, high, size)  # 1, 2 and 5 stand unevenly
+            if len(kept) >= 2:
+                return [(1.0, kept)]
         return found
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:

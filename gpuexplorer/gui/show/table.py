@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Collection, Sequence
 from operator import itemgetter
 from typing import Any
@@ -38,7 +39,7 @@ SPARE_PX = 20
 WIDEST_PX = 230
 """No column of words begins wider."""
 LEAST_WORDS_PX = 120
-"""The column of words that takes what room is left is cut to this at the most."""
+"""The column that takes what room is left is cut to this at the most."""
 LOOKED_AT = 1000
 """Rows whose words decide how wide columns are."""
 
@@ -197,8 +198,11 @@ class SheetTable(QTableView):
     def __init__(self, name: str, accessible: str, act: str = "") -> None:
         super().__init__()
         show_as_rows(self, name, accessible, ROW_HEIGHT)
+        self._cells: list[int] = []
         self._widths: list[int] = []
-        self._stretched = 0
+        """The width that each column's words need, without its title and with it."""
+        self._stretched = (0, False)
+        """The column that takes what room is left, and whether there is too little."""
         self._bare: set[int] = set()
         """Columns of words in which nothing stands: they give way first."""
         self.shown = SheetModel(act)
@@ -220,7 +224,7 @@ class SheetTable(QTableView):
         self.shown.show_sheet(sheet)
         if self.key != chosen:
             self.show_key(chosen)
-        self._widths = self._needed()
+        self._measure()
         self._fit(anew=fresh)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -247,12 +251,15 @@ class SheetTable(QTableView):
             stretched = self._stretched_of(going)
         back, self.shown.left_out = self.shown.left_out - going, frozenset(going)
         header, modes, last = self.horizontalHeader(), QHeaderView.ResizeMode, len(columns) - 1
-        if anew or stretched != self._stretched:
-            anew, self._stretched = True, stretched
+        scrolls = self._missing(going, stretched) > 0
+        if anew or (stretched, scrolls) != self._stretched:
+            anew, self._stretched = True, (stretched, scrolls)
             header.setStretchLastSection(stretched == last)
             for number in range(len(columns)):
-                inner = number == stretched != last
+                inner = number == stretched != last and not scrolls
                 header.setSectionResizeMode(number, modes.Stretch if inner else modes.Interactive)
+            if scrolls:  # what stretches would be squeezed to nothing
+                self.setColumnWidth(stretched, self._least_of(stretched))
         for number, width in enumerate(widths):
             self.setColumnHidden(number, number in going)
             if number in going or number == stretched:
@@ -260,8 +267,8 @@ class SheetTable(QTableView):
             if anew or number in back or self.columnWidth(number) < width:
                 self.setColumnWidth(number, width)
         if stretched == last:
-            least = min(widths[last], for_text(LEAST_WORDS_PX))
-            self.setColumnWidth(last, max(least, room - header.sectionPosition(last)))
+            room -= header.sectionPosition(last)
+            self.setColumnWidth(last, max(self._least_of(last), room))
 
     def _stretched_of(self, going: Collection[int]) -> int:
         """Return which column takes the room that is left: the last one of words, or the first."""
@@ -272,21 +279,38 @@ class SheetTable(QTableView):
     def _missing(self, going: set[int], stretched: int) -> int:
         """Return how many pixels are missing where some columns give way."""
         needed = [width for n, width in enumerate(self._widths) if n not in going | {stretched}]
-        least = min(self._widths[stretched], for_text(LEAST_WORDS_PX))
-        return sum(needed) + least - self.viewport().width()
+        return sum(needed) + self._least_of(stretched) - self.viewport().width()
+
+    def _least_of(self, stretched: int) -> int:
+        """Return the width that the column keeps that takes what room is left: its title is cut."""
+        return min(self._cells[stretched], for_text(LEAST_WORDS_PX))
 
     @property
     def whole_height(self) -> int:
         """The height in which every row is seen, and the bar that moves the columns."""
-        rows = self.verticalHeader().defaultSectionSize() * len(self.shown.rows)
-        head, bar = self.horizontalHeader().sizeHint(), self.horizontalScrollBar().sizeHint()
-        return head.height() + rows + bar.height() + 2 * self.frameWidth()
+        return self.height_of(len(self.shown.rows)) + self.horizontalScrollBar().sizeHint().height()
+
+    def height_of(self, rows: float) -> int:
+        """Return the height in which so many rows are seen."""
+        high = round(self.verticalHeader().defaultSectionSize() * rows)
+        return self.horizontalHeader().sizeHint().height() + high + 2 * self.frameWidth()
 
     @property
     def whole_width(self) -> int:
         """The width in which every column is seen."""
         bar = self.verticalScrollBar().sizeHint().width()
         return sum(self._widths) + bar + 2 * self.frameWidth()
+
+    @property
+    def least_width(self) -> int:
+        """The width in which every column is seen that gives way to none."""
+        columns = self.shown.columns
+        if not columns or len(self._widths) != len(columns):
+            return 0
+        going = {number for number, column in enumerate(columns) if column.gives_way}
+        beside = self.width() - self.viewport().width()
+        needed = self._missing(going, self._stretched_of(going)) + self.viewport().width()
+        return needed + beside
 
     @property
     def key(self) -> str:
@@ -316,22 +340,24 @@ class SheetTable(QTableView):
         super().leaveEvent(event)
         self.hovered.emit(None)
 
-    def _needed(self) -> list[int]:
-        """Return the width that each column's words take in the first rows."""
+    def _measure(self) -> None:
+        """Find the width that each column's words take in the first rows."""
         font = self.font()
         font.setBold(True)  # as titles are, and rows that stand out
         metrics = QFontMetrics(font)
         shown = self.shown
         lines = [row.texts(shown.columns) for row in shown.rows[:LOOKED_AT]]
-        found, bare = [], set[int]()
+        cells, widths, bare = list[int](), list[int](), set[int]()
         for number, column in enumerate(shown.columns):
             words = {line[number] for line in lines}
             if column.words and not any(words):
                 bare.add(number)
-            width = max(map(metrics.horizontalAdvance, {column.title, *words})) + SPARE_PX
-            found.append(min(width, WIDEST_PX) if column.words else width)
-        self._bare = bare
-        return found
+            most = WIDEST_PX if column.words else sys.maxsize
+            wide = max(map(metrics.horizontalAdvance, words), default=0) + SPARE_PX
+            title = metrics.horizontalAdvance(column.title) + SPARE_PX
+            cells.append(min(wide, most))
+            widths.append(min(max(wide, title), most))
+        self._cells, self._widths, self._bare = cells, widths, bare
 
     def _activated(self, index: QModelIndex) -> None:
         key = self.shown.rows[index.row()].key
@@ -379,6 +405,7 @@ def show_as_rows(table: QTableView, name: str, accessible: str, row_height: int)
     table.verticalHeader().hide()
     table.verticalHeader().setDefaultSectionSize(for_text(row_height))
     header = table.horizontalHeader()
+    header.setTextElideMode(Qt.TextElideMode.ElideRight)
     header.setHighlightSections(False)
     header.setStretchLastSection(True)
     header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QLabel, QVBoxLayout
 
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.change import Change
@@ -28,12 +28,14 @@ from gpuexplorer.gui.model.part_file import origin_words
 from gpuexplorer.gui.model.sweep_preview import sweep_command
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.result_tab import sweep_files
-from gpuexplorer.gui.plots.base import muted_label, small_button
+from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.plots.blockmap import MapCanvas
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.views.job_control import JobControl
+from gpuexplorer.gui.widgets.button import button, small_button
 from gpuexplorer.gui.widgets.caption import CaptionLine
-from gpuexplorer.gui.widgets.list_box import ListBox
+from gpuexplorer.gui.widgets.list_box import BOX_LEAST_WIDTH, ListBox
 from gpuexplorer.gui.widgets.two_lines import TwoLines
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.gui.worker import EngineWorker
@@ -138,9 +140,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         self.occupancy = small_button("blockMapOccupancy", OCCUPANCY_TIP)
         self.occupancy.setText("Occupancy")
         self.occupancy.setCheckable(True)
-        self.compare = QPushButton("Compare best")
-        self.compare.setObjectName("blockMapCompare")
-        self.compare.setToolTip(COMPARE_TIP)
+        self.compare = button("Compare best", "blockMapCompare", COMPARE_TIP)
         self.head.add(self.compare)
         self._lay_out()
         self._connect()
@@ -435,4 +435,6 @@ def _box(name: str, tip: str, choices: Mapping[Any, str]) -> ListBox:
     box = ListBox(name, tip)
     for value, words in choices.items():
         box.addItem(words, value)
+    if choices:
+        box.setMinimumWidth(for_text(BOX_LEAST_WIDTH))
     return box

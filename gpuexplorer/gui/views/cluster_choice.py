@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QPushButton,
     QSpinBox,
     QToolButton,
     QVBoxLayout,
@@ -22,6 +21,7 @@ from gpuexplorer.core.errors import Cancelled, ExplorerError, InputError
 from gpuexplorer.core.units import plural
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.task import Background
+from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.gui.widgets.list_box import ListBox
 
 if TYPE_CHECKING:
@@ -68,10 +68,12 @@ class ClusterChoice(QWidget):
         line.addWidget(self.where, 1)
         line.addWidget(browse)
         column.addLayout(line)
-        self.look_button = QPushButton("Find its workers")
-        self.look_button.setObjectName(f"{name}ClusterFind")
-        self.look_button.setToolTip("Connect to the cluster and list what its workers have")
-        self.look_button.clicked.connect(lambda _=False: self.look())
+        self.look_button = button(
+            "Find its workers",
+            f"{name}ClusterFind",
+            "Connect to the cluster and list what its workers have",
+            self.look,
+        )
         column.addWidget(self.look_button)
         self.device = ListBox(f"{name}ClusterDevice", "On which hardware of the cluster")
         self.device.setAccessibleName("Hardware of the cluster")

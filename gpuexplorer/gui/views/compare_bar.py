@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QMenu, QPushButton, QToolButton
+from PySide6.QtWidgets import QMenu, QToolButton
 
 from gpuexplorer.core.units import percent
+from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.two_lines import TwoLines
 from gpuexplorer.search.compare import AT_MOST_S
@@ -17,7 +18,7 @@ class CompareBar(TwoLines):
     """What its buttons do is the view's to say; where it is narrow the lists have a second line."""
 
     def __init__(self) -> None:
-        self.add_knobs = _button(
+        self.add_knobs = button(
             "Add knobs", "addKnobsButton", "Add the configuration the knobs stand at"
         )
         self.add_elsewhere = QToolButton()
@@ -32,8 +33,8 @@ class CompareBar(TwoLines):
         self.elsewhere = QMenu(self.add_elsewhere)
         self.elsewhere.setObjectName("addElsewhereMenu")
         self.add_elsewhere.setMenu(self.elsewhere)
-        self.add_pins = _button("Add pins", "addPinsButton", "Add every pinned run")
-        self.clear = _button("Clear", "clearCompareButton", "Take all out")
+        self.add_pins = button("Add pins", "addPinsButton", "Add every pinned run")
+        self.clear = button("Clear", "clearCompareButton", "Take all out")
         self.same = ListBox("sameWithinBox", "Ratios this near to 1 count as the same")
         for tolerance in TOLERANCES:
             self.same.addItem(f"same within {percent(tolerance)}", tolerance)
@@ -55,10 +56,3 @@ class CompareBar(TwoLines):
             (self.clear, some), (self.same, True), (self.budget, True),
         ):  # fmt: skip
             widget.setEnabled(able and not running)
-
-
-def _button(words: str, name: str, tip: str) -> QPushButton:
-    button = QPushButton(words)
-    button.setObjectName(name)
-    button.setToolTip(tip)
-    return button

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
 
-from gpuexplorer.gui.plots.base import small_button
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.button import small_button
 from gpuexplorer.gui.widgets.words import Words
 
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Generic
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QVBoxLayout
 
 from gpuexplorer.core.config import RunConfig
@@ -23,10 +24,14 @@ from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.views.job_control import JobControl, Model, R, W
 from gpuexplorer.gui.views.job_form import JobForm
 from gpuexplorer.gui.views.result_page import Picture, ResultPage
+from gpuexplorer.gui.widgets.button import small_button
 
 LOOK_AFTER_MS = 180
 """A knob that is being turned is not followed at every step."""
 FORM_WIDTH = 240
+NARROW, RESULT_LEAST_WIDTH = 520, 160
+"""Below the first, a result and its choices do not stand beside each other; what will be seen has
+at least the second."""
 DRAW_GAP_S = 0.25
 DRAW_SHARE = 0.1
 """Share of the time that drawing anew may take."""
@@ -118,6 +123,15 @@ class JobView(JobControl[R, W], Generic[R, W]):
         self.set_caption(self.result.caption)
         self.result.pointed.connect(self._point)
         self.result.chosen.connect(self._choose)
+        self.result.setMinimumWidth(for_text(RESULT_LEAST_WIDTH))
+        self.choices = small_button(f"{self._name}Choices", "What is measured, and how")
+        self.choices.setText("Choices")
+        self.choices.setCheckable(True)
+        self.choices.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.choices.hide()
+        self.choices.toggled.connect(lambda _: self._share_width())
+        self.result.currentChanged.connect(lambda _: self._share_width())
+        self.head.add(self.choices)
         across = QSplitter(Qt.Orientation.Horizontal)
         across.addWidget(self._form)
         across.addWidget(self.result)
@@ -131,6 +145,21 @@ class JobView(JobControl[R, W], Generic[R, W]):
         self.column.setSpacing(0)
         self.column.addWidget(across, 1)
         self._say_empty()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give a result the room of its choices where there is too little for both."""
+        super().resizeEvent(event)
+        self._share_width()
+
+    def _share_width(self) -> None:
+        """Show choices and result, or one of them where the table has no room beside the form."""
+        found = self.result.currentWidget() is not self.result.empty
+        needed = max(for_text(NARROW), for_text(FORM_WIDTH) + self.result.table.least_width)
+        narrow = found and self.width() < needed
+        choosing = not narrow or self.choices.isChecked()
+        self.choices.setVisible(narrow)
+        self._form.setVisible(choosing)
+        self.result.setVisible(not narrow or not choosing)
 
     def close_down(self) -> None:
         """End the thread and the timers."""
@@ -247,6 +276,7 @@ class JobView(JobControl[R, W], Generic[R, W]):
         self._draw_due = time.monotonic() + max(DRAW_GAP_S, took_s / DRAW_SHARE)
         if lineage is self._lineage:
             self.result.show_picture(picture)
+            self._share_width()
             self.show_progress()
         if self._stale:
             self.refresh(at_once=lineage is not self._lineage)

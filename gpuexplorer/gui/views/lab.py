@@ -21,6 +21,7 @@ from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.model.job import Held
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.study import StudyView
+from gpuexplorer.gui.widgets.flow import Flow
 from gpuexplorer.gui.widgets.two_lines import TwoLines
 from gpuexplorer.studies import KINDS, kind_of
 
@@ -59,7 +60,7 @@ class LabView(QWidget):
             self.buttons[name] = button
         self.heads.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         line = TwoLines(
-            tuple(self.buttons.values()), (self.heads,),
+            (Flow(tuple(self.buttons.values())),), (self.heads,),
             grows=self.heads, margins=(10, 6, 8, 4), spacing=4,
         )  # fmt: skip
         whole = QVBoxLayout(self)

@@ -15,6 +15,7 @@ from gpuexplorer.core.sheet import Sheet
 from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.show.table import SheetTable
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.words import EmptyState
 
@@ -22,6 +23,8 @@ WIDE, BESIDE = 930, 0.5
 """From this width on the table stands beside the chart, where this share holds its columns."""
 BENEATH = 0.37
 """The share of a table beneath the chart, where its rows need no less."""
+CHART_PX, LEAST_ROWS = 300, 2.5
+"""A chart above a table is at least so high, as long as so many rows of the table are seen."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +123,14 @@ class ResultPage(QStackedWidget):
             self._shared = True
         if self._shared:
             whole = self.width() if beside else self.outcome.height()
-            table = needed if beside else min(int(whole * BENEATH), self.table.whole_height)
+            table = needed if beside else self._beneath(whole)
             self.outcome.setSizes([whole - table, table])
+
+    def _beneath(self, whole: int) -> int:
+        """Return how high the table is beneath the chart, which is the larger of both."""
+        least = self.table.height_of(LEAST_ROWS)
+        given = min(int(whole * BENEATH), max(whole - for_text(CHART_PX), least))
+        return min(given, self.table.whole_height)
 
     def clear(self) -> None:
         """Forget table and marks; the page stays until there is something else to show."""

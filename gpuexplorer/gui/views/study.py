@@ -8,13 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import QTextBrowser
+
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.studies_words import subject
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.knobs import TRANSFERS, option_words, values_of
+from gpuexplorer.core.knobs import TRANSFERS, knob_of, option_words, values_of
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.studies import STUDY_GROUP, Study, document_and_runs, study_json
 from gpuexplorer.engine.client import EngineOptions
@@ -23,12 +27,15 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exported
+from gpuexplorer.gui.info_dialog import InfoDialog
 from gpuexplorer.gui.job import EngineJob, JobEngine
 from gpuexplorer.gui.model.job import Held, JobModel, Progress, duration
+from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.job_view import JobView, Preview
 from gpuexplorer.gui.views.result_page import Picture
 from gpuexplorer.gui.views.study_form import StudyForm
+from gpuexplorer.gui.widgets.button import small_button
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.reproduce import surroundings
@@ -43,6 +50,7 @@ if TYPE_CHECKING:
 TELL_EVERY_S = 0.1
 """Steps are told together, so that short runs do not flood the window."""
 SHOW_EVERY_S = 0.7
+SOURCE_TIP = "What changed in the source since the rung before: choose a row of the table"
 SHOW_SHARE = 0.05
 """Share of the time that making documents of what there is so far may take."""
 
@@ -81,9 +89,11 @@ class WantedStudy:
         ``threads`` are the CPU threads of the engine, where they were chosen, and ``engine`` the
         word for it, None for the built-in one.
         """
-        values: dict[str, tuple[Any, ...]] = {n: (v,) for n, v in values_of(self.request).items()}
-        for field in self.kind.varies:
-            values.pop(field, None)
+        values: dict[str, tuple[Any, ...]] = {
+            name: (value,)
+            for name, value in values_of(self.request).items()
+            if knob_of(name)[0].field not in self.kind.varies
+        }
         if self.kind.over_sizes:
             values.pop(TRANSFERS, None)
             values[f"size.{self.chosen['symbol']}"] = self.chosen["sizes"]
@@ -198,6 +208,36 @@ class StudyView(JobView[Study, WantedStudy]):
         self.form = StudyForm(kind)
         name = f"study_{kind.name}"
         super().__init__(session, name, kind.title, "study", self.model, self.form)
+        self.source = small_button(f"{name}Source", SOURCE_TIP)
+        self.source.setText("Source…")
+        self.source.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.source.setVisible(kind.source is not None)
+        self.source.clicked.connect(lambda _=False: self._show_source())
+        self.head.add(self.source)
+        self.result.table.current.connect(lambda _: self._offer_source())
+        self.result.table.shown.modelReset.connect(self._offer_source)
+        self._offer_source()
+
+    def _changed(self) -> tuple[str, str]:
+        """Return title and text of what changed in the source up to the row that is chosen."""
+        study, key = self.model.result, self.result.table.key
+        if self.kind.source is None or study is None or not key:
+            return "", ""
+        return self.kind.source(study, key)
+
+    def _offer_source(self) -> None:
+        self.source.setEnabled(bool(self._changed()[1]))
+
+    def _show_source(self) -> None:
+        """Show what changed in the source, line by line."""
+        title, text = self._changed()
+        dialog = InfoDialog(self, "changedSource", title)
+        dialog.text.setLineWrapMode(QTextBrowser.LineWrapMode.NoWrap)
+        dialog.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        dialog.text.setPlainText(text)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.resize(open_size(dialog, 760, 520))
+        dialog.open()
 
     def follow_knobs(self) -> None:
         """Offer what the knobs let the study look at."""

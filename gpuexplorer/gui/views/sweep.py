@@ -24,10 +24,11 @@ from gpuexplorer.gui.notice import Notice, capital, not_kept
 from gpuexplorer.gui.panels.result_tab import sweep_files
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.sweep_job import Begun, SweepJob, SweepProgress
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.views.job_view import JobView, Preview
 from gpuexplorer.gui.views.result_page import Picture
 from gpuexplorer.gui.views.sweep_form import SweepForm
-from gpuexplorer.gui.widgets.list_box import ListBox
+from gpuexplorer.gui.widgets.list_box import BOX_LEAST_WIDTH, ListBox
 from gpuexplorer.results.sweep import SweepRows
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Space
@@ -71,6 +72,7 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
         for name, (title, _) in FIGURES.items():
             self.figure.addItem(title, name)
         self.figure.currentIndexChanged.connect(lambda _: self.refresh(at_once=True))
+        self.figure.setMinimumWidth(for_text(BOX_LEAST_WIDTH))
         self.head.add(self.figure)
         self.column.insertWidget(0, self.head)
         self.head.line.setContentsMargins(12, 6, 8, 4)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QPushButton
 
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import ChartSpec
@@ -37,6 +36,7 @@ from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.job_view import JobView, Preview
 from gpuexplorer.gui.views.result_page import Picture
 from gpuexplorer.gui.views.tune_form import MOST_EVALUATIONS, TuneForm
+from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.history.keeping import DoesWithStore
 from gpuexplorer.reproduce import tuning_command
@@ -198,15 +198,13 @@ class TuneView(JobView[Tried, WantedTuning]):
         self.head.stop.setToolTip(
             "End the search; what was measured is kept, and the leaders decide"
         )
-        self.cancel_button = QPushButton("&Cancel")
-        self.cancel_button.setObjectName("tuneCancel")
-        self.cancel_button.setToolTip("End it at once; nothing is named")
-        self.cancel_button.clicked.connect(lambda _=False: session.jobs.cancel())
+        self.cancel_button = button(
+            "&Cancel", "tuneCancel", "End it at once; nothing is named", session.jobs.cancel
+        )
         self.head.line.addWidget(self.cancel_button)
-        self.use_button = QPushButton("Use tuned")
-        self.use_button.setObjectName("tuneUse")
-        self.use_button.setToolTip("Set the knobs to the configuration that was chosen")
-        self.use_button.clicked.connect(lambda _=False: self.use())
+        self.use_button = button(
+            "Use tuned", "tuneUse", "Set the knobs to the configuration that was chosen", self.use
+        )
         self.head.line.addWidget(self.use_button)
         self.column.insertWidget(0, self.head)
         self.head.line.setContentsMargins(12, 6, 8, 4)

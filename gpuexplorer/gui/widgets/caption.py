@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.gui.plots.base import small_button
+from gpuexplorer.gui.widgets.button import small_button
 from gpuexplorer.gui.widgets.words import Words
 
 SETTLE_MS = 400

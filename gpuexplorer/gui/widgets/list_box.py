@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QHelpEvent, QPainter, QStandardItem
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QStandardItem
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
@@ -11,11 +11,11 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionComboBox,
     QStyleOptionViewItem,
-    QToolTip,
 )
 
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.words import tells_cut
 
 WIDEST = 420
 """Pixels of an opened list at the most."""
@@ -25,6 +25,8 @@ LINE = Qt.ItemDataRole.UserRole + 1
 """What a choice is, in one sentence; empty, or none, for a list of titles alone."""
 HEADING = Qt.ItemDataRole.UserRole + 2
 """True for the name of a group, which is no choice."""
+BOX_LEAST_WIDTH = 96
+"""Pixels of a box in a narrow window, which cuts its choice."""
 MARGIN = 8
 SPACE = 3
 
@@ -71,12 +73,11 @@ class ListBox(QComboBox):
 
     def event(self, event: QEvent) -> bool:
         """Show the present choice above the tooltip where it is cut."""
-        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            wide, room = self.words_px
-            parts = [self.currentText() if wide > room else "", self.toolTip()]
-            QToolTip.showText(event.globalPos(), "\n".join(p for p in parts if p), self)
-            return True
-        return super().event(event)
+        return tells_cut(self, event, self._cut) or super().event(event)
+
+    def _cut(self) -> str:
+        wide, room = self.words_px
+        return self.currentText() if wide > room else ""
 
 
 class Choices(QStyledItemDelegate):

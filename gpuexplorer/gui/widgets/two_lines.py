@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QEvent, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QWidget
 
@@ -46,6 +46,15 @@ class TwoLines(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Take a second line, or give it back."""
         super().resizeEvent(event)
+        self._arrange()
+
+    def event(self, event: QEvent) -> bool:
+        """Do so, too, when what stands in it needs more or less."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._arrange()
+        return super().event(event)
+
+    def _arrange(self) -> None:
         margins, directions = self._lines.contentsMargins(), QBoxLayout.Direction
         wanted = sum(half.sizeHint().width() for half in self._halves)
         wanted += self._lines.spacing() + margins.left() + margins.right()

@@ -7,7 +7,7 @@ not fit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
@@ -16,6 +16,20 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolTip, QVBoxL
 from gpuexplorer.gui.widgets.late import scrolled
 
 LEAST_WIDTH = 24
+FEWEST = 5
+"""Letters that are seen at least of words that are cut: fewer say nothing."""
+
+
+def tells_cut(widget: QWidget, event: QEvent, cut: Callable[[], str]) -> bool:
+    """Show the words that are cut above a widget's tooltip; whether the event asked for that.
+
+    ``cut`` returns the words in full, or "" where all are seen.
+    """
+    if not isinstance(event, QHelpEvent) or event.type() != QEvent.Type.ToolTip:
+        return False
+    parts = [cut(), widget.toolTip()]
+    QToolTip.showText(event.globalPos(), "\n".join(p for p in parts if p), widget)
+    return True
 
 
 class Words(QLabel):
@@ -23,8 +37,15 @@ class Words(QLabel):
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._text = text
+        self._text = ""
+        self._asks = False
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setText(text)
+
+    def ask_for_all(self) -> None:
+        """Be as wide as the words where there is room; they are cut where there is not."""
+        self._asks = True
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
     def set_width(self, pixels: int) -> None:
         """Take exactly this width."""
@@ -35,34 +56,42 @@ class Words(QLabel):
         """Show other words, in the place there is."""
         if text != self._text:
             self._text = text
+            self.setAccessibleName(text)  # of the words Qt itself knows nothing
             self.update()
+            if self._asks:
+                self.updateGeometry()
 
     def text(self) -> str:
         """Return the words in full."""
         return self._text
 
     def sizeHint(self) -> QSize:
-        """Return the height of a line; the width is whatever the layout gives."""
+        """Return the height of a line; the width is whatever the layout gives, unless it asks."""
+        least = self.minimumSizeHint()
+        if not self._asks:
+            return least
+        margins = self.contentsMargins()
+        wide = self.fontMetrics().horizontalAdvance(self._text) + margins.left() + margins.right()
+        return QSize(max(wide, least.width()), least.height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size, whatever is said."""
         margins = self.contentsMargins()
         height = self.fontMetrics().height() + margins.top() + margins.bottom()
         return QSize(LEAST_WIDTH, height)
 
-    def minimumSizeHint(self) -> QSize:
-        """Return the least size."""
-        return self.sizeHint()
-
     def _fitting(self) -> str:
-        return self.fontMetrics().elidedText(
+        fitting = self.fontMetrics().elidedText(
             self._text, Qt.TextElideMode.ElideRight, self.contentsRect().width()
         )
+        return fitting if fitting == self._text or len(fitting) > FEWEST else ""
 
     def event(self, event: QEvent) -> bool:
         """Show what was cut as the tooltip."""
-        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            parts = [self._text if self._fitting() != self._text else "", self.toolTip()]
-            QToolTip.showText(event.globalPos(), "\n".join(p for p in parts if p), self)
-            return True
-        return super().event(event)
+        return tells_cut(self, event, self._cut) or super().event(event)
+
+    def _cut(self) -> str:
+        return self._text if self._fitting() != self._text else ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw as much as fits."""

@@ -31,7 +31,10 @@ logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 CACHE_KIB = 64 * 1024
 """Pages SQLite keeps of a large store, so that a search reads the file once."""
 KEPT_STATEMENTS = 64
-"""Compiled statements that are kept; a search's are many, and each takes some 20 KiB."""
+"""Compiled statements that are kept until the store rests; each takes some 30 KiB."""
+PREPARED_STATEMENTS = 32
+"""Those that a connection to SQLite keeps, each of some 12 KiB: lists of another length are others.
+"""
 CONNECT_S = 5
 RETRY_S = 0.02
 _NO_INDEX = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
@@ -102,7 +105,11 @@ class Database:
             raw.execute("PRAGMA incremental_vacuum").fetchall()
 
     def rest(self) -> None:
-        """Free the pages that idle connections keep; the next search reads the file again."""
+        """Free what searches left: pages of idle connections and compiled statements.
+
+        The next search reads the file again and compiles what it asks, within some milliseconds.
+        """
+        self.engine.clear_compiled_cache()
         pool = self.engine.pool
         if self.dialect != "sqlite" or not isinstance(pool, QueuePool):
             return
@@ -241,8 +248,9 @@ class Database:
 
     def _uri(self, uri: str) -> sqlite3.Connection:
         return sqlite3.connect(
-            uri, uri=True, timeout=self._busy_s, isolation_level=None, check_same_thread=False
-        )
+            uri, uri=True, timeout=self._busy_s, isolation_level=None, check_same_thread=False,
+            cached_statements=PREPARED_STATEMENTS,
+        )  # fmt: skip
 
     def _connect(self, path: Path) -> sqlite3.Connection:
         connection = self._open(path)

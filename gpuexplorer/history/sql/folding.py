@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Integer, and_, case, cast, func, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    and_,
+    case,
+    cast,
+    func,
+    or_,
+    select,
+)
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import plural
 from gpuexplorer.history.documents import clean, unpack_document
 from gpuexplorer.history.model import BEST_RUN, FOLDED, Folded, Query, Row, Timeline
 from gpuexplorer.history.sql import search
-from gpuexplorer.history.sql.runs import AT_ONCE
+from gpuexplorer.history.sql.runs import AT_ONCE, begins_one
 from gpuexplorer.history.sql.tables import groups, runs
 
 MOST_UNFOLDED = 2000
@@ -22,9 +33,6 @@ MOST_UNFOLDED = 2000
 
 WITH_A_BEST = ("block map", "tuning")
 """Kinds of groups that name the best of their runs."""
-
-Known = Mapping[str, tuple[str, bool]]
-"""Kinds of groups by their ids, and whether they are finished."""
 
 _PHRASES = {
     "workload": ("{number} workload", "{number} workloads"),
@@ -50,29 +58,26 @@ def timeline(
     unfolded: Sequence[str],
 ) -> Timeline:
     """Return pages of the runs that a query is for, the groups among them folded."""
-    known = _known(connection)
-    if not known:
-        found, number = search.pages(
-            connection, query, wanted, size, sort="time", descending=descending, total=total
-        )
-        return Timeline(found, number, number, [])
     listing = _listing(connection, query, descending)
-    pages = {
-        page: _with_groups(connection, listing, listing.page(page, size), known) for page in wanted
-    }
+    pages = {page: _with_groups(connection, listing, listing.page(page, size)) for page in wanted}
     return Timeline(
         pages,
         listing.rows if total else None,
         listing.runs if total else None,
-        [_unfolded(connection, listing, group) for group in unfolded if group in listing.leads],
+        [
+            _unfolded(connection, listing, group, lead)
+            for group in unfolded
+            if (lead := listing.lead(group)) is not None
+        ],
     )
 
 
-def _known(connection: Connection) -> Known:
-    found = connection.execute(
-        select(groups.c.id, groups.c.kind, groups.c.finished).where(groups.c.kind.in_(FOLDED))
-    )
-    return {group: (kind, bool(finished)) for group, kind, finished in found}
+_FOLDED = groups.alias("folded")
+
+
+def _folded() -> Select[tuple[str]]:
+    """Return a selection of the ids of the groups that are one row."""
+    return select(_FOLDED.c.id).where(_FOLDED.c.kind.in_(FOLDED))
 
 
 class _Listing:
@@ -80,24 +85,28 @@ class _Listing:
 
     def __init__(self, connection: Connection, query: Query, descending: bool) -> None:
         self._connection, self._query, self.descending = connection, query, descending
-        self.held = search.condition(connection, query)
-        folded = select(groups.c.id).where(groups.c.kind.in_(FOLDED))
-        group, number = runs.c.group_id, runs.c.seq
-        # All grouped runs come from the index of groups, some from that of what is asked for.
-        key = group if query in (Query(), Query(deleted=True)) else func.coalesce(group, "")
-        grouped = and_(self.held, key.in_(folded))
-        found = connection.execute(
-            select(group, func.max(number), func.count()).where(grouped).group_by(group)
-        ).all()
-        self.leads: dict[str, int] = {row[0]: row[1] for row in found}
-        """The run by which a group has its place."""
-        self._hidden = sum(row[2] for row in found) - len(found)
-        # By their numbers, which every index has, so that the one of times answers it alone.
-        latest: Any = list(self.leads.values())
-        if len(latest) > AT_ONCE:
-            latest = select(func.max(number)).where(grouped).group_by(group)
-        hidden = select(number).where(grouped, number.not_in(latest))
-        self._listed = and_(self.held, number.not_in(hidden))
+        group, latest = runs.c.group_id, func.max(runs.c.seq)
+        self._hidden: int | None = None
+        leading: Any
+        if query == Query():  # the index of groups has each one's latest run at its end
+            last = select(latest).where(group == _FOLDED.c.id, self._held).correlate(_FOLDED)
+            leading = select(last.scalar_subquery()).where(_FOLDED.c.kind.in_(FOLDED))
+        else:  # from the index of what is asked for, for which groups may be many
+            grouped = and_(self._held, func.coalesce(group, group).in_(_folded()))
+            by_group = select(latest, func.count()).where(grouped).group_by(group)
+            found = connection.execute(by_group).all()
+            self._hidden = sum(number - 1 for _, number in found)
+            leading = [run for run, _ in found]
+            if len(leading) > AT_ONCE:
+                leading = select(latest).where(grouped).group_by(group)
+        # The index of times has the groups, so that it answers this alone.
+        alone = or_(group.is_(None), group.not_in(_folded()))
+        self._listed = and_(self._held, or_(alone, runs.c.seq.in_(leading)))
+
+    @cached_property
+    def _held(self) -> ColumnElement[bool]:
+        """What the query asks for, as a condition."""
+        return search.condition(self._connection, self._query)
 
     @cached_property
     def runs(self) -> int:
@@ -107,7 +116,25 @@ class _Listing:
     @property
     def rows(self) -> int:
         """How many rows there are."""
-        return int(self.runs - self._hidden)
+        if self._hidden is None:
+            number = select(func.count().label("number")).where(
+                runs.c.group_id == _FOLDED.c.id, self._held
+            )
+            of_each = number.correlate(_FOLDED).scalar_subquery()
+            counted = select(of_each.label("number")).where(_FOLDED.c.kind.in_(FOLDED)).subquery()
+            hidden = select(func.sum(counted.c.number - 1)).where(counted.c.number > 0)
+            self._hidden = int(self._connection.scalar(hidden) or 0)
+        return self.runs - self._hidden
+
+    def lead(self, group: str) -> int | None:
+        """Return the run by which a group has its place; None where it has no row."""
+        folded = self.of([group]), runs.c.group_id.in_(_folded())
+        found = self._connection.scalar(select(func.max(runs.c.seq)).where(*folded))
+        return int(found) if found is not None else None
+
+    def of(self, wanted: Sequence[str]) -> ColumnElement[bool]:
+        """Return that a run is one of the list's, and of one of some groups."""
+        return and_(self._held, runs.c.group_id.in_(wanted))
 
     def page(self, page: int, size: int) -> list[int]:
         """Return the numbers of the runs on a page."""
@@ -132,23 +159,39 @@ class _Listing:
         return int(self._connection.scalar(found) or 0)
 
 
-class _TextListing(_Listing):
-    """The rows of a list for a text, whose words are looked through once."""
+class _FoundListing(_Listing):
+    """The rows of a list whose runs are few or hard to find: they are looked for once."""
 
     def __init__(
-        self, connection: Connection, held: ColumnElement[bool], numbers: Sequence[int],
+        self,
+        connection: Connection,
+        query: Query,
+        numbers: Sequence[int],
+        grouped: dict[int, str],
         descending: bool,
-    ) -> None:  # fmt: skip
-        self._connection, self.held, self.descending = connection, held, descending
+    ) -> None:
+        self._connection, self._query, self.descending = connection, query, descending
         self.runs = len(numbers)
-        groups_by_run = _grouped(connection, numbers)
-        among = set(numbers)
-        self.leads = {
-            group: number for number, group in sorted(groups_by_run.items()) if number in among
-        }
-        leading = set(self.leads.values())
-        self._numbers = [n for n in numbers if n not in groups_by_run or n in leading]
-        self._hidden = len(numbers) - len(self._numbers)
+        self._grouped = grouped
+        self._leads = {group: number for number, group in sorted(grouped.items())}
+        leading = set(self._leads.values())
+        self._numbers = [n for n in numbers if n not in grouped or n in leading]
+
+    @cached_property
+    def _held(self) -> ColumnElement[bool]:  # of the groups on a page
+        return search.condition(self._connection, self._query, on_rows=True)
+
+    @property
+    def rows(self) -> int:
+        return len(self._numbers)
+
+    def lead(self, group: str) -> int | None:
+        return self._leads.get(group)
+
+    def of(self, wanted: Sequence[str]) -> ColumnElement[bool]:
+        if self.runs > search.FEW:
+            return super().of(wanted)
+        return runs.c.seq.in_([n for n, group in self._grouped.items() if group in wanted])
 
     def page(self, page: int, size: int) -> list[int]:
         return self._numbers[page * size : (page + 1) * size]
@@ -158,49 +201,67 @@ class _TextListing(_Listing):
 
 
 def _listing(connection: Connection, query: Query, descending: bool) -> _Listing:
-    """Return the rows; those for a text are looked through here unless they are too many."""
-    if not query.text:
+    """Return the rows; those that a query leaves are looked for here unless they are too many."""
+    if query == Query():
         return _Listing(connection, query, descending)
-    numbers = search.in_time(connection, search.condition(connection, query), descending)
-    if numbers is None:
+    held = search.condition(connection, query)
+    if query.text or query.machine or query.person:
+        hits = search.in_time(connection, held, descending, search.MANY)
+        numbers = [number for _, number in hits or ()]
+        grouped = _grouped(connection, numbers)
+    else:
+        group = runs.c.group_id
+        folded = case((func.coalesce(group, group).in_(_folded()), group))
+        hits = search.in_time(connection, held, descending, search.FEW, folded)
+        numbers = [number for _, number, _ in hits or ()]
+        grouped = {number: group for _, number, group in hits or () if group is not None}
+    if hits is None:
         return _Listing(connection, query, descending)
-    held = search.condition(connection, query, on_rows=True)  # of the groups on a page
-    return _TextListing(connection, held, numbers, descending)
+    return _FoundListing(connection, query, numbers, grouped, descending)
 
 
 def _grouped(connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
-    """Return the groups of the runs that are folded, at least of those among ``numbers``.
+    """Return the groups of those runs that are folded.
 
     The index of groups tells it of all runs sooner than their rows tell it of many.
     """
-    group, folded = runs.c.group_id, select(groups.c.id).where(groups.c.kind.in_(FOLDED))
-    found = select(runs.c.seq, group).where(group.in_(folded))
-    if len(numbers) <= search.FEW:
-        found = found.where(runs.c.seq.in_(numbers))
-    return dict(search.plain(connection, found))
+    if not numbers:
+        return {}
+    group, among = runs.c.group_id, set(numbers)
+    found = select(runs.c.seq, group)
+    if len(numbers) > search.FEW:
+        found = found.where(group.in_(_folded()))
+    else:
+        found = found.where(runs.c.seq.in_(numbers), func.coalesce(group, group).in_(_folded()))
+    return {n: group for n, group in search.plain(connection, found) if n in among}
 
 
-def _unfolded(connection: Connection, listing: _Listing, group: str) -> tuple[int, list[Row]]:
+def _unfolded(
+    connection: Connection, listing: _Listing, group: str, lead: int
+) -> tuple[int, list[Row]]:
     """Return where a group's row is, and its runs."""
-    wanted = select(runs.c.seq).where(listing.held, runs.c.group_id == group)
+    wanted = select(runs.c.seq).where(listing.of([group]))
     numbers = list(connection.scalars(wanted.order_by(*listing.order).limit(MOST_UNFOLDED)))
-    return listing.place(listing.leads[group]), search.numbered(connection, numbers)
+    return listing.place(lead), search.numbered(connection, numbers)
 
 
-def _with_groups(
-    connection: Connection, listing: _Listing, numbers: Sequence[int], known: Known
-) -> list[Row]:
+def _with_groups(connection: Connection, listing: _Listing, numbers: Sequence[int]) -> list[Row]:
     """Return the rows of runs, in place of those that stand for a group the group's."""
     found = search.numbered(connection, numbers)
-    of_groups = [row.group for row in found if row.group in known]
-    if not of_groups:
+    wanted = [row.group for row in found if row.group is not None]
+    if not wanted:
         return found
-    wanted = [group for group in of_groups if group]
-    summed = _summed(connection, listing.held, wanted)
-    best = _best(connection, listing.held, [g for g in wanted if known[g][0] in WITH_A_BEST])
+    about = select(groups.c.id, groups.c.kind, groups.c.finished)
+    folded = connection.execute(about.where(groups.c.id.in_(wanted), groups.c.kind.in_(FOLDED)))
+    known = {group: (kind, bool(finished)) for group, kind, finished in folded}
+    if not known:
+        return found
+    summed = _summed(connection, listing.of(list(known)))
+    with_a_best = [group for group, (kind, _) in known.items() if kind in WITH_A_BEST]
+    best = _best(connection, listing, with_a_best)
     return [
         _group_row(row, summed[row.group], known[row.group], best.get(row.group))
-        if row.group in summed
+        if row.group is not None and row.group in summed
         else row
         for row in found
     ]
@@ -226,12 +287,31 @@ def _named(document: Any) -> str | None:
     return found.finalists[0].run if found.finalists else found.best_run
 
 
+def _group_called(connection: Connection, text: str) -> Any:
+    """Return the id and the document of the group that ``text`` names; None where none is.
+
+    A whole id is always that group. Raises InputError where more than one group begins so, or a run
+    does as well.
+    """
+    about = select(groups.c.id, groups.c.document)
+    exact = connection.execute(about.where(groups.c.id == text)).first()
+    if exact is not None or not text:
+        return exact
+    beginning = about.where(groups.c.id.startswith(text, autoescape=True))
+    found = connection.execute(beginning.limit(2)).all()
+    if not found:
+        return None
+    if len(found) > 1 or begins_one(connection, text):
+        raise InputError(
+            f"more than one entry of the history begins with '{text}'",
+            remedy="give more characters of the id",
+        )
+    return found[0]
+
+
 def best_run(connection: Connection, beginning: str) -> str | None:
     """Return the best run of a group by the beginning of its id; see ``Store.best_run``."""
-    about = select(groups.c.id, groups.c.document).where(
-        groups.c.id.startswith(clean(beginning), autoescape=True)
-    )
-    group = connection.execute(about.limit(1)).first()
+    group = _group_called(connection, clean(beginning.strip()))
     if group is None:
         return None
     named = _named(group.document)
@@ -250,9 +330,7 @@ def best_run(connection: Connection, beginning: str) -> str | None:
     return believed[0].id
 
 
-def _best(
-    connection: Connection, held: ColumnElement[bool], wanted: Sequence[str]
-) -> dict[str, Row]:
+def _best(connection: Connection, listing: _Listing, wanted: Sequence[str]) -> dict[str, Row]:
     """Return the runs that groups name as the best, by the group.
 
     It need not be the one with the shortest median: turns decide.
@@ -265,35 +343,35 @@ def _best(
             groups_by_run[run] = group
     if not groups_by_run:
         return {}
-    numbers = select(runs.c.seq).where(held, runs.c.id.in_(groups_by_run), runs.c.suspect.is_(None))
+    numbers = select(runs.c.seq).where(
+        listing.of(wanted), runs.c.id.in_(groups_by_run), runs.c.suspect.is_(None)
+    )
     found_runs = search.numbered(connection, list(connection.scalars(numbers)))
     return {groups_by_run[row.id]: row for row in found_runs}
 
 
-def _summed(
-    connection: Connection, held: ColumnElement[bool], wanted: Sequence[str]
-) -> dict[str, Any]:
+def _number_of(holds: ColumnElement[bool], name: str) -> ColumnElement[Any]:
+    return func.sum(case((holds, 1), else_=0)).label(name)
+
+
+_SUMMED = select(
+    runs.c.group_id,
+    func.count().label("runs"),
+    func.min(case((runs.c.suspect.is_(None), runs.c.median_s))).label("median_s"),
+    func.max(case((runs.c.suspect.is_(None), runs.c.flop_per_s))).label("flop_per_s"),
+    func.max(case((runs.c.suspect.is_(None), runs.c.bandwidth_B_per_s))).label("bandwidth"),
+    func.sum(runs.c.samples).label("samples"),
+    _number_of(runs.c.verified.is_(True), "right"),
+    _number_of(runs.c.verified.is_(False), "wrong"),
+    _number_of(runs.c.running, "running"),
+    func.min(cast(runs.c.starred, Integer)).label("starred"),
+    *(func.count(runs.c[name].distinct()).label(name) for name in _PHRASES),
+).group_by(runs.c.group_id)
+
+
+def _summed(connection: Connection, wanted: ColumnElement[bool]) -> dict[str, Any]:
     """Return what groups' runs have in common, and the best of them."""
-
-    def number_of(holds: ColumnElement[bool], name: str) -> ColumnElement[Any]:
-        return func.sum(case((holds, 1), else_=0)).label(name)
-
-    believed = case((runs.c.suspect.is_(None), runs.c.median_s))
-    columns: list[ColumnElement[Any]] = [
-        runs.c.group_id,
-        func.count().label("runs"),
-        func.min(believed).label("median_s"),
-        func.max(case((runs.c.suspect.is_(None), runs.c.flop_per_s))).label("flop_per_s"),
-        func.max(case((runs.c.suspect.is_(None), runs.c.bandwidth_B_per_s))).label("bandwidth"),
-        func.sum(runs.c.samples).label("samples"),
-        number_of(runs.c.verified.is_(True), "right"),
-        number_of(runs.c.verified.is_(False), "wrong"),
-        number_of(runs.c.running, "running"),
-        func.min(cast(runs.c.starred, Integer)).label("starred"),
-    ]
-    columns += [func.count(runs.c[name].distinct()).label(name) for name in _PHRASES]
-    query = select(*columns).where(held, runs.c.group_id.in_(wanted)).group_by(runs.c.group_id)
-    return {row.group_id: row for row in connection.execute(query)}
+    return {row.group_id: row for row in connection.execute(_SUMMED.where(wanted))}
 
 
 def _group_row(row: Row, summed: Any, about: tuple[str, bool], best: Row | None) -> Row:

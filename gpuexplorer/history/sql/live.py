@@ -35,7 +35,7 @@ def begin(connection: Connection, record: RunRecord, group: str | None) -> None:
     columns |= {
         "fingerprint": fingerprint(prepared.environment, prepared.device, prepared.config).digest,
         "samples": 0,
-        "verified": prepared.verification.ok if prepared.verification else None,
+        "verified": prepared.verification.whole if prepared.verification else None,
         "running": True,
         "stopped_by": record.stopped_by,
         "group_id": group,

@@ -36,7 +36,21 @@ def _add_switch_words(connection: Connection) -> None:
     )
 
 
-STEPS: Mapping[int, Callable[[Connection], None]] = {2: _add_switch_words}
+def _name_groups_in_indexes(connection: Connection) -> None:
+    """Let a list in which groups are folded be paged and counted in indexes alone."""
+    wanted = {name: f"deleted, {name}, seq, group_id" for name in (
+        "time_s", "workload", "variant", "precision",
+    )} | {"group": "group_id, deleted, seq"}  # fmt: skip
+    for name, columns in wanted.items():
+        index = f"gpuexplorer_runs_by_{name}"
+        connection.execute(text(f"DROP INDEX {index}"))
+        connection.execute(text(f"CREATE INDEX {index} ON gpuexplorer_runs ({columns})"))
+
+
+STEPS: Mapping[int, Callable[[Connection], None]] = {
+    2: _add_switch_words,
+    3: _name_groups_in_indexes,
+}
 """What makes a store of each version out of one of the version before."""
 LOCK_NUMBER = 0x67707565
 """Of the server's lock that lets one program at a time change the tables."""

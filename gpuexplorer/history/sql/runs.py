@@ -176,6 +176,11 @@ def resolve(connection: Connection, text: str) -> tuple[int, str, bool]:
     return one.seq, one.id if isinstance(one.id, str) else name_of(one.seq), one.running
 
 
+def begins_one(connection: Connection, text: str) -> bool:
+    """Whether a run's id begins with ``text``."""
+    return connection.execute(_beginning(select(runs.c.seq), text).limit(1)).first() is not None
+
+
 def _beginning(query: Select[Any], text: str) -> Select[Any]:
     return query.where(runs.c.id >= text, runs.c.id < text + "\U0010ffff")
 

@@ -44,6 +44,8 @@ _SHOWN = (
     "verified", "suspect", "starred", "note", "fingerprint", "running", "stopped_by",
     "switch_words",
 )  # fmt: skip
+_LISTED = select(runs.c.seq, runs.c.group_id, runs.c.words, *(runs.c[name] for name in _SHOWN))
+"""What a row is made from."""
 
 
 def find(
@@ -60,7 +62,7 @@ def find(
     # The page's rows are looked up once it is known which they are: skipping reads the index only.
     page = select(runs.c.seq).where(wanted).order_by(*order)
     page = page.offset(max(0, offset)).limit(max(0, limit))
-    return _rows(connection, select(runs).where(runs.c.seq.in_(page)).order_by(*order))
+    return _rows(connection, _LISTED.where(runs.c.seq.in_(page)).order_by(*order))
 
 
 def pages(
@@ -78,8 +80,9 @@ def pages(
     The words of all runs are looked through once, where ``find`` and ``count`` do so each.
     """
     if query.text and sort == "time":
-        numbers = in_time(connection, condition(connection, query), descending)
-        if numbers is not None:
+        hits = in_time(connection, condition(connection, query), descending, MANY)
+        if hits is not None:
+            numbers = [number for _, number in hits]
             found = {p: numbered(connection, numbers[p * size : (p + 1) * size]) for p in wanted}
             return found, len(numbers) if total else None
     found = {
@@ -96,21 +99,25 @@ def pages(
 
 
 def in_time(
-    connection: Connection, wanted: ColumnElement[bool], descending: bool
-) -> list[int] | None:
-    """Return the numbers of the runs that a condition holds for, in order of time.
+    connection: Connection,
+    wanted: ColumnElement[bool],
+    descending: bool,
+    most: int,
+    *also: ColumnElement[Any],
+) -> list[Any] | None:
+    """Return time, number and what is wanted also of the runs that a condition holds for, in order.
 
-    None where there are more than ``MANY``. Only the index of words is read.
+    None where there are more than ``most``. Of words only their index is read.
     """
-    look = select(runs.c.time_s, runs.c.seq).where(wanted).limit(MANY + 1)
+    look = select(runs.c.time_s, runs.c.seq, *also).where(wanted).limit(most + 1)
     hits = plain(connection, look)
-    if len(hits) > MANY:
+    if len(hits) > most:
         return None
     try:
         hits.sort(reverse=descending)
     except TypeError:  # times that cannot be read
         hits.sort(key=_moment, reverse=descending)
-    return [number for _, number in hits]
+    return hits
 
 
 def plain(connection: Connection, query: Select[Any]) -> list[Any]:
@@ -119,29 +126,31 @@ def plain(connection: Connection, query: Select[Any]) -> list[Any]:
         return list(found.cursor.fetchall()) if found.cursor is not None else []
 
 
-def _moment(hit: tuple[Any, int]) -> tuple[bool, float, int]:
+def _moment(hit: Sequence[Any]) -> tuple[bool, float, int]:
     """Return what a run is sorted by, its time; one that cannot be read comes last, as in SQL."""
-    time_s, number = hit
+    time_s, number = hit[:2]
     known = isinstance(time_s, int | float)
     return not known, time_s if known else 0.0, number
 
 
 def numbered(connection: Connection, numbers: Sequence[int]) -> list[Row]:
     """Return the rows of runs in the order of their numbers."""
+    if not numbers:
+        return []
     place = {number: at for at, number in enumerate(numbers)}
-    found = connection.execute(select(runs).where(runs.c.seq.in_(numbers))).all()
-    return _made(connection, sorted(found, key=lambda row: place[row.seq]))
+    found = connection.execute(_LISTED.where(runs.c.seq.in_(numbers))).all()
+    return _made(connection, sorted(found, key=lambda row: place[row[0]]))
 
 
 def rows(connection: Connection, ids: Sequence[str]) -> list[Row]:
     """Return the rows of runs by their ids, the deleted ones left out."""
     wanted = and_(runs.c.id.in_(map(clean, ids)), runs.c.deleted == 0)
-    return _rows(connection, select(runs).where(wanted).order_by(runs.c.seq))
+    return _rows(connection, _LISTED.where(wanted).order_by(runs.c.seq))
 
 
 def one(connection: Connection, number: int) -> Row:
     """Return one run as a list shows it, whether it is deleted or not."""
-    return _rows(connection, select(runs).where(runs.c.seq == number))[0]
+    return _rows(connection, _LISTED.where(runs.c.seq == number))[0]
 
 
 def _rows(connection: Connection, query: Select[Any]) -> list[Row]:
@@ -149,18 +158,18 @@ def _rows(connection: Connection, query: Select[Any]) -> list[Row]:
 
 
 def _made(connection: Connection, found: Sequence[Any]) -> list[Row]:
-    marked = _tags(connection, [row.seq for row in found])
+    marked = _tags(connection, [row[0] for row in found])
     return [
         row_of(
-            row.seq,
+            number,
             {
-                **{name: getattr(row, name) for name in _SHOWN},
-                **whose(row.words),
-                "group": row.group_id,
-                "tags": marked[row.seq],
+                **dict(zip(_SHOWN, values, strict=True)),
+                **whose(words),
+                "group": group,
+                "tags": marked[number],
             },
         )
-        for row in found
+        for number, group, words, *values in found
     ]
 
 
@@ -185,8 +194,12 @@ def _tags(connection: Connection, numbers: list[int]) -> defaultdict[int, list[s
 
 def count(connection: Connection, query: Query) -> int:
     """Return how many runs a query is for."""
-    found = select(func.count()).select_from(runs).where(condition(connection, query))
-    return int(connection.scalar(found) or 0)
+    number = select(func.count()).select_from(runs)
+    if query != Query():
+        return int(connection.scalar(number.where(condition(connection, query))) or 0)
+    # SQLite knows how many a page of an index has, so that all are counted sooner than some.
+    gone = number.where(or_(runs.c.deleted > 0, runs.c.deleted < 0)).scalar_subquery()
+    return int(connection.scalar(select(number.scalar_subquery() - gone)) or 0)
 
 
 def condition(

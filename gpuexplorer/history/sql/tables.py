@@ -76,11 +76,16 @@ runs = Table(
 run's own on the first line, those of its tags and note on the second."""
 
 for _name in (
-    "time_s", "workload", "variant", "size_order", "block_order", "precision", "device_name",
-    "median_s", "relative_error", "flop_per_s", "bandwidth_B_per_s",
+    "size_order", "block_order", "device_name", "median_s", "relative_error", "flop_per_s",
+    "bandwidth_B_per_s",
 ):  # fmt: skip
     Index(f"gpuexplorer_runs_by_{_name}", runs.c.deleted, runs.c[_name])
-Index("gpuexplorer_runs_by_group", runs.c.group_id, runs.c.deleted)
+# With the group, so that a list in which groups are folded is paged and counted in here alone.
+for _name in ("time_s", "workload", "variant", "precision"):
+    Index(
+        f"gpuexplorer_runs_by_{_name}", runs.c.deleted, runs.c[_name], runs.c.seq, runs.c.group_id
+    )
+Index("gpuexplorer_runs_by_group", runs.c.group_id, runs.c.deleted, runs.c.seq)
 Index("gpuexplorer_runs_by_star", runs.c.deleted, runs.c.starred, runs.c.time_s)
 # Text is searched in here, from the latest on, without a look at the rows themselves. Servers limit
 # what an index holds of a row to less than a note may have, and read whole tables faster.

@@ -56,7 +56,9 @@ def situations(draw: st.DrawFn, on: DeviceInfo | None = None) -> Situation:
         powers = st.sampled_from([1 << k for k in range(room.bit_length())])
         block = (*block, draw(st.one_of(st.integers(1, room), powers)))
     tunables = {
-        name: draw(st.sampled_from(tunable.values)) for name, tunable in spec.tunables.items()
+        name: draw(st.sampled_from(tunable.values))
+        for name, tunable in spec.tunables.items()
+        if tunable.values
     }
     gathered: dict[str, Any] = {
         "phases_s": Phases(

@@ -1,0 +1,99 @@
+"""The lessons in the window: which one is open, what was guessed, and what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.lessons.lesson import Lesson
+from gpuexplorer.lessons.loader import load_lessons
+from gpuexplorer.lessons.measured import Measured
+from gpuexplorer.lessons.progress import (
+    Done,
+    Progress,
+    keep_progress,
+    note_exercise,
+    note_measured,
+    read_progress,
+    state_words,
+)
+from gpuexplorer.workloads.workload import Workload
+
+EXERCISE = "exercise"
+"""What stands among measurements for the exercise; no measure of a lesson may shadow it."""
+
+
+class LessonsModel:
+    """The lessons with the user's progress, which is kept whenever it grows."""
+
+    def __init__(self, workloads: dict[str, Workload], folders: Sequence[Path] = ()) -> None:
+        """``folders`` are the user's own; ``problems`` says what is wrong with them."""
+        self.problems: list[InputError] = []
+        self.lessons: dict[str, Lesson] = {}
+        self.read(workloads, folders)
+        self.progress: Progress = read_progress()
+        self.open: Lesson | None = None
+        self._measured: dict[str, dict[str, Measured]] = {}
+        self._exercise: dict[str, Measured] = {}
+        self.trouble: ExplorerError | None = None
+        """Why the progress could not be kept."""
+
+    def read(self, workloads: dict[str, Workload], folders: Sequence[Path]) -> None:
+        """Read all lessons again; what was measured stays."""
+        self.problems = []
+        self.lessons = load_lessons(workloads, folders, on_problem=self.problems.append)
+
+    @property
+    def lesson(self) -> Lesson:
+        """The lesson that is open."""
+        assert self.open is not None
+        return self.open
+
+    @property
+    def done(self) -> Done:
+        """What was done of the open lesson."""
+        return self.progress.of(self.lesson.name)
+
+    @property
+    def measured(self) -> dict[str, Measured]:
+        """What was measured of the open lesson since the window opened, by name."""
+        return self._measured.setdefault(self.lesson.name, {})
+
+    @property
+    def exercise(self) -> Measured | None:
+        """What was measured for the open lesson's exercise last."""
+        return self._exercise.get(self.lesson.name)
+
+    def guess(self, guess: str | float) -> None:
+        """Take in a guess."""
+        self.done.guess = guess
+        note_measured(self.done, self.lesson, self.measured)
+        self._keep()
+
+    def take(self, lesson: Lesson, name: str, found: Measured, *, whole: bool) -> None:
+        """Take in a measurement, or a part of it; only a whole one counts as done."""
+        if name == EXERCISE:
+            self._exercise[lesson.name] = found
+            if whole:
+                note_exercise(self.progress.of(lesson.name), lesson, found)
+        else:
+            measured = self._measured.setdefault(lesson.name, {})
+            measured[name] = found
+            if whole:
+                note_measured(self.progress.of(lesson.name), lesson, measured)
+        if whole:
+            self._keep()
+
+    def next_of(self, lesson: Lesson) -> Lesson | None:
+        """Return the lesson after another; None after the last."""
+        names = list(self.lessons)
+        at = names.index(lesson.name) + 1
+        return self.lessons[names[at]] if at < len(names) else None
+
+    def state_words(self, lesson: Lesson) -> str:
+        """Return how far a lesson is, in a few words; empty for one that was not begun."""
+        return state_words(self.progress, lesson.name)
+
+    def _keep(self) -> None:
+        self.trouble = keep_progress(self.progress)

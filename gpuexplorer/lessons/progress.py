@@ -1,0 +1,116 @@
+"""How far a learner is: what was guessed, measured and solved, in one file of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.engine.interpreters import config_folder
+from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.lessons.lesson import Lesson
+from gpuexplorer.lessons.measured import Measured
+from gpuexplorer.lessons.outcome import asks_of, claims_of, guess_outcome, is_solved
+
+PROGRESS_SCHEMA = "gpuexplorer/lessons/1"
+
+
+class Done(msgspec.Struct, kw_only=True):
+    """What was done of one lesson; a part that is not done is None or empty."""
+
+    guess: str | float | None = None
+    """A choice's name, or a number."""
+    measured: str | None = None
+    """The figure of the question, in words."""
+    right: bool | None = None
+    """Whether the guess was right; None for a number."""
+    claims: dict[str, bool] = {}
+    """Of each claim that was measured here, whether it held."""
+    exercise: dict[str, bool] = {}
+    """Of each thing that the exercise asks for, by its quantity, whether it was met last."""
+    solved_utc: str | None = None
+    """When the exercise was first solved."""
+    device: str | None = None
+    """What measured last."""
+
+
+class Progress(msgspec.Struct, kw_only=True):
+    """All lessons that were begun, by name."""
+
+    schema: str = PROGRESS_SCHEMA
+    lessons: dict[str, Done] = {}
+
+    def of(self, lesson: str) -> Done:
+        """Return what was done of a lesson, to be added to."""
+        return self.lessons.setdefault(lesson, Done())
+
+
+def progress_file() -> Path:
+    """Return where a user's progress is kept."""
+    return config_folder() / "lessons.json"
+
+
+def read_progress(path: Path | None = None) -> Progress:
+    """Return the progress that was kept; none where there is no file, or none of ours."""
+    try:
+        found = msgspec.json.decode((path or progress_file()).read_bytes(), type=Progress)
+    except (OSError, msgspec.DecodeError):
+        return Progress()
+    return found if found.schema == PROGRESS_SCHEMA else Progress()
+
+
+def keep_progress(progress: Progress, path: Path | None = None) -> ExplorerError | None:
+    """Write the progress; return what kept it from being written, None where nothing did."""
+    target = path or progress_file()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        keep_progress_in(progress, target)
+    except OSError as error:
+        return ExplorerError(f"{target}: the progress cannot be kept: {error.strerror}")
+    except ExplorerError as error:
+        return error
+    return None
+
+
+def keep_progress_in(progress: Progress, path: Path) -> None:
+    """Write the progress to a file, whole or not at all; InputError where that cannot be."""
+    with atomic_file(path) as stream:
+        stream.write(progress_json(progress))
+
+
+def progress_json(progress: Progress) -> bytes:
+    """Return the progress as a document."""
+    return msgspec.json.format(msgspec.json.encode(progress)) + b"\n"
+
+
+def note_measured(done: Done, lesson: Lesson, measured: Mapping[str, Measured]) -> None:
+    """Take in what was measured: the question's figure, and which claims held."""
+    outcome = guess_outcome(lesson, done.guess, measured)
+    if outcome.value is not None:
+        done.measured, done.right = outcome.value.words, outcome.right
+    done.claims |= {
+        one.claim.name: one.holds for one in claims_of(lesson, measured) if one.holds is not None
+    }
+    devices = [config.device for found in measured.values() for config in found.configs]
+    done.device = devices[-1] if devices else done.device
+
+
+def note_exercise(done: Done, lesson: Lesson, measured: Measured) -> None:
+    """Take in what came of the exercise."""
+    asks = asks_of(lesson, measured)
+    done.exercise = {one.ask.quantity: one.met for one in asks}
+    if is_solved(asks) and done.solved_utc is None:
+        done.solved_utc = datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def state_words(progress: Progress, lesson: str) -> str:
+    """Return how far a lesson is, in a word; empty for one that was not begun."""
+    done = progress.lessons.get(lesson)
+    if done is None or done == Done():
+        return ""
+    if done.solved_utc is not None:
+        return "done"
+    return "measured" if done.claims else "begun"

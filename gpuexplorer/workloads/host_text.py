@@ -1,0 +1,325 @@
+"""What the host code of a CUDA file says: its constants, launches and allocations.
+
+Nothing is compiled. Expressions are read where C and Python mean the same by them.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from gpuexplorer.workloads.cuda_source import CudaSource
+from gpuexplorer.workloads.instances import split_list
+from gpuexplorer.workloads.symbols import filled_by_host
+
+_WHOLE_TYPE = (
+    r"(?:unsigned\s+long\s+long|unsigned\s+int|unsigned|long\s+long|long|int|size_t|auto|uint|"
+    r"u?int(?:32|64)_t)"
+)
+_DEFINED = re.compile(
+    rf"\b(?:const\s+|constexpr\s+|static\s+)*{_WHOLE_TYPE}\s+(?=[A-Za-z_]\w*\s*=)"
+)
+_DEFINED_REAL = re.compile(
+    r"\b(?:const\s+|constexpr\s+|static\s+)*(?:float|double)\s+(?=[A-Za-z_]\w*\s*=)"
+)
+_NAMED_VALUE = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+([^\n]+)", re.MULTILINE)
+_LAUNCH = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<(?!<)((?:[^<>;]|<[^<>;]*>)*)>)?\s*<<<")
+_POINTS_TO = r"\b(float|double|__half|half|unsigned(?:\s+int)?|int)\s*\*[^;()]*\b"
+_CALLED = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)\(([\w\s,]*)\)((?:[^\n\\]|\\.|\\\n)*)", re.MULTILINE
+)
+"""A macro with parameters."""
+_DIM3 = re.compile(r"\bdim3\s+([^;]+);")
+_DIMENSIONS = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:=\s*dim3\s*)?[({](.*)[)}]\s*", re.DOTALL)
+_SIDE_OF = re.compile(r"\b([A-Za-z_]\w*)\s*\.\s*([xyz])\b")
+_ALLOCATED = re.compile(
+    r"\bcudaMalloc(?:Managed|Async)?\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)\s*)?&\s*([\w.]+)\s*,"
+)
+_SIZEOF = re.compile(r"\bsizeof\s*\(\s*([\w\s]+?)\s*\)")
+_SIZES_B = {
+    "char": 1, "unsigned char": 1, "uint8_t": 1, "half": 2, "__half": 2, "short": 2, "float": 4,
+    "int": 4, "unsigned": 4, "unsigned int": 4, "uint": 4, "double": 8, "long long": 8,
+    "unsigned long long": 8, "size_t": 8, "float2": 8, "int2": 8, "float3": 12, "float4": 16,
+    "int4": 16, "uchar4": 4, "double2": 16,
+}  # fmt: skip
+_IN_FORMULAS = (ast.BinOp, ast.Constant, ast.Add, ast.Sub, ast.Mult, ast.Load)
+_MOST_EXPANSIONS = 100
+_LONGEST = 200_000
+_CAST = re.compile(rf"\(\s*(?:const\s+)?{_WHOLE_TYPE}\s*\)|\bstatic_cast\s*<[^<>]*>")
+_DEEPEST = 12
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How the host code launches a kernel: the block where it is known, and the arguments' text."""
+
+    block: tuple[int, ...] | None
+    arguments: tuple[str, ...]
+    template: tuple[str, ...] = ()
+    """The template's arguments as far as they are written there."""
+    shared: str = "0"
+    """The bytes of shared memory that it asks for, as they are written there."""
+    grid: tuple[int, ...] | None = None
+    sides: tuple[str, ...] = ()
+    """The sides of the block as they are written there."""
+
+
+class HostText:
+    """The constants of a file, and the launches in its host code."""
+
+    def __init__(self, source: CudaSource) -> None:
+        self._source = source
+        self.macros = {m[1]: m[2].strip() for m in _MACRO.finditer(source.plain)}
+        kernels = [f.body for f in source.functions if f.is_kernel]
+        outside = _blanked(source.code, kernels)
+        self._called = {
+            m[1]: ([n.strip() for n in m[2].split(",")], m[3].replace("\\\n", " ").strip())
+            for m in _CALLED.finditer(source.plain)
+        }
+        found = {**dict(definitions(outside, _DEFINED_REAL)), **dict(definitions(outside))}
+        self._values = {name: _with_sizes(text) for name, text in found.items()}
+        self._dims = {
+            made[1]: split_list(made[2])
+            for match in _DIM3.finditer(outside)
+            for part in split_list(match[1])
+            if (made := _DIMENSIONS.fullmatch(part))
+        }
+        self._filled = filled_by_host(source)
+        self._code = outside
+
+    def number(self, text: str) -> float | None:
+        """Return what a constant expression comes to; None where a name has no value."""
+        plain = _SIDE_OF.sub(self._side, _with_sizes(text))
+        return number_of(plain, {**self.macros, **self._values}, 0)
+
+    def _side(self, match: re.Match[str]) -> str:
+        sides = [*self._dims.get(match[1], ()), "1", "1", "1"]
+        return f"({sides['xyz'.index(match[2])]})" if match[1] in self._dims else match[0]
+
+    def copied(self, symbol: str) -> float | None:
+        """Return the number that is copied to a variable outside of functions, where it is told."""
+        text = self._filled.get(symbol)
+        return None if text is None else self.number(text)
+
+    def bytes(self, text: str) -> int | None:
+        """Return how many bytes a launch asks for; None where that is not known."""
+        found = self.number(text)
+        return int(found) if found is not None and 0 <= found == int(found) else None
+
+    def bytes_by_block(self, launch: Launch) -> str | None:
+        """Return the bytes a launch asks for as a formula over its block; None for another one.
+
+        ``threads * sizeof(float)`` of a block of ``threads`` is ``block_x * 4``.
+        """
+        tree = read_expression(self._resolved(_with_sizes(launch.shared), 0))
+        if tree is None:
+            return None
+        sides = {
+            name: f"block_{axis}"
+            for axis, text in zip("xyz", launch.sides, strict=False)
+            if (name := text.strip()).isidentifier() and self.number(name) is None
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                number = self.number(node.id)
+                if node.id not in sides and number is None:
+                    return None
+                node.id = sides.get(node.id) or f"{number:.0f}"
+            elif not isinstance(node, _IN_FORMULAS):
+                return None
+        return ast.unparse(tree)
+
+    def _resolved(self, text: str, depth: int) -> str:
+        """Return a name's definition, or the text itself."""
+        known = self._values.get(text.strip())
+        return text if known is None or depth > _DEEPEST else self._resolved(known, depth + 1)
+
+    def expanded(self, code: str) -> str:
+        """Return some code with its macros that have parameters written out, as far as it goes."""
+        if not self._called:
+            return code
+        calls = re.compile(rf"\b({'|'.join(map(re.escape, self._called))})\s*\(")
+        at = 0
+        for _ in range(_MOST_EXPANSIONS):
+            match = calls.search(code, at)
+            if match is None or len(code) > _LONGEST:
+                break
+            closing = _closing(code, match.end() - 1)
+            names, text = self._called[match[1]]
+            given = split_list(code[match.end() : closing]) if closing is not None else []
+            if closing is None or len(given) != len(names) or match[1] in text:
+                at = match.end()
+                continue
+            by_name = dict(zip(names, given, strict=True))
+            made = re.sub(
+                r"\b[A-Za-z_]\w*\b",
+                lambda m, by_name=by_name: by_name.get(m[0], m[0]),
+                text,
+            )
+            code = code[: match.start()] + made + code[closing + 1 :]
+            at = match.start()
+        return code
+
+    def allocated(self, name: str, itemsize_B: int) -> tuple[str, ...]:
+        """Return the sides of what the host allocates for a pointer: names or numbers, or nothing.
+
+        Of ``cudaMalloc(&d, nx * ny * sizeof(float))`` they are ``ny, nx``, of ``N * N`` ``N, N``.
+        """
+        text = self._allocations.get(name.strip())
+        nbytes = None if text is None else self.bytes(text)
+        if text is None or not nbytes or nbytes % itemsize_B:
+            return ()
+        tree = read_expression(_with_sizes(self._resolved(text, 0)))
+        factors = [] if tree is None else _factors(tree)
+        known = [(f, self.number(f)) for f in factors]
+        sides = [f for f, n in known if not f.isdigit() and n is not None and n > 1]
+        product = math.prod(n for f, n in known if f in sides and n is not None)
+        if len(sides) == 1 and product * itemsize_B == nbytes:
+            return (sides[0],)
+        if len(sides) == 2 and product * itemsize_B == nbytes:
+            across = re.fullmatch(r"(?i)n?x|w|cols?|n?cols|width", sides[0]) is not None
+            return (sides[1], sides[0]) if across else (sides[0], sides[1])
+        return (str(nbytes // itemsize_B),)
+
+    @cached_property
+    def _allocations(self) -> dict[str, str]:
+        found = {}
+        for match in _ALLOCATED.finditer(self._code):
+            opening = self._code.index("(", match.start())
+            closing = self._source.closing(opening)
+            if closing is not None:
+                found[match[1]] = split_list(self._code[match.end() : closing])[0]
+        return found
+
+    def pointed_type(self, name: str) -> str | None:
+        """Return what a pointer of the host code points to; None where it is not declared."""
+        if not re.fullmatch(r"\w+", name):
+            return None
+        declared = re.search(_POINTS_TO + name + r"\b", self._code)
+        return declared[1] if declared else None
+
+    @cached_property
+    def launches(self) -> dict[str, list[Launch]]:
+        """The launches of each kernel, in order."""
+        found: dict[str, list[Launch]] = {}
+        for match in _LAUNCH.finditer(self._code):
+            end = self._code.find(">>>", match.end())
+            opening = self._code.find("(", end)
+            closing = self._source.closing(opening) if end > 0 else None
+            if closing is None or self._code[end + 3 : opening].strip():
+                continue
+            how = split_list(self._code[match.end() : end])
+            block = self._block(how[1]) if len(how) > 1 else None
+            arguments = tuple(split_list(self._code[opening + 1 : closing]))
+            template = tuple(split_list(match[2], pointed=True)) if (match[2] or "").strip() else ()
+            shared = how[2] if len(how) > 2 else "0"
+            sides = tuple(self._sides(how[1])) if len(how) > 1 else ()
+            found.setdefault(match[1], []).append(
+                Launch(block, arguments, template, shared, self._block(how[0]), sides)
+            )
+        return found
+
+    def _sides(self, text: str) -> list[str]:
+        made = re.fullmatch(r"dim3\s*[({](.*)[)}]", text.strip(), re.DOTALL)
+        return self._dims.get(text.strip()) or (split_list(made[1]) if made else [text])
+
+    def _block(self, text: str) -> tuple[int, ...] | None:
+        numbers = [self.number(side) for side in self._sides(text)]
+        if any(n is None or n < 1 or n != int(n) for n in numbers):
+            return None
+        return tuple(int(n) for n in numbers if n is not None)
+
+
+# ---- pieces of text
+
+
+def _with_sizes(text: str) -> str:
+    """Return an expression with the bytes of types in place of ``sizeof``."""
+    return _SIZEOF.sub(lambda m: str(_SIZES_B.get(" ".join(m[1].split()), m[0])), text)
+
+
+def _closing(code: str, opening: int) -> int | None:
+    depth = 0
+    for at in range(opening, len(code)):
+        depth += (code[at] == "(") - (code[at] == ")")
+        if not depth:
+            return at
+    return None
+
+
+def _factors(node: ast.expr) -> list[str]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return [*_factors(node.left), *_factors(node.right)]
+    return [ast.unparse(node)]
+
+
+def _blanked(code: str, spans: Sequence[tuple[int, int]]) -> str:
+    parts, kept = [], 0
+    for start, end in spans:
+        parts += [code[kept:start], " " * (end - start)]
+        kept = end
+    return "".join([*parts, code[kept:]])
+
+
+def definitions(code: str, kind: re.Pattern[str] = _DEFINED) -> Iterator[tuple[str, str]]:
+    """Yield the numbers that are defined in some code, whole ones or all, with their text."""
+    for match in kind.finditer(code):
+        end = code.find(";", match.end())
+        for part in split_list(code[match.end() : end if end >= 0 else len(code)]):
+            named = _NAMED_VALUE.match(part)
+            if named:
+                yield named[1], part[named.end() :].strip()
+
+
+def read_expression(text: str) -> ast.expr | None:
+    """Read a C expression that Python reads in the same way; None for any other."""
+    plain = re.sub(r"\b(0[xX][\da-fA-F]+|\d+)[uUlL]+\b", r"\1", _CAST.sub("", text))
+    plain = re.sub(r"(?<=\d)'(?=\d)", "", plain)
+    try:
+        return ast.parse(" ".join(plain.split()), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def number_of(text: str, values: Mapping[str, str], depth: int) -> float | None:
+    plain = re.sub(r"(?<![\w.])(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)[fF]\b", r"\1", text)
+    tree = read_expression(plain)
+    return None if tree is None or depth > _DEEPEST else _value(tree, values, depth)
+
+
+def _value(node: ast.expr, values: Mapping[str, str], depth: int) -> float | None:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int | float) else None
+    if isinstance(node, ast.Name):
+        if node.id not in values:
+            return None
+        others = {name: text for name, text in values.items() if name != node.id}
+        known = number_of(values[node.id], others, depth + 1)
+        if isinstance(values, dict):  # each name is worked out once
+            values[node.id] = "?" if known is None else repr(known)
+        return known
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _value(node.operand, values, depth)
+        return None if inner is None else -inner
+    if not isinstance(node, ast.BinOp):
+        return None
+    left, right = _value(node.left, values, depth), _value(node.right, values, depth)
+    if left is None or right is None or max(abs(left), abs(right)) > 2**53:
+        return None
+    if isinstance(node.op, ast.Add):
+        return left + right
+    if isinstance(node.op, ast.Sub):
+        return left - right
+    if isinstance(node.op, ast.Mult):
+        return left * right
+    if isinstance(node.op, ast.LShift) and isinstance(left, int) and right in range(53):
+        return left << int(right)
+    if isinstance(node.op, ast.Div) and right:
+        both = isinstance(left, int) and isinstance(right, int)
+        return math.trunc(left / right) if both else left / right
+    return None

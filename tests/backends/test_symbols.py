@@ -1,0 +1,155 @@
+"""Variables outside of functions hold what the manifest says, as after ``cudaMemcpyToSymbol``."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from gpuexplorer.backends.cuda.kernels import BuiltStep, KernelRunner
+from gpuexplorer.compile.nvrtc import compile_kernels
+from gpuexplorer.compile.symbols import bound_symbols, filled_B, with_room
+from gpuexplorer.core.accesses import AccessLook
+from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.workloads.cuda_source import CudaSource
+from gpuexplorer.workloads.symbols import symbols_of, symbols_used
+from gpuexplorer.workloads.workload import Workload
+from tests.backends.fake_cuda import LaunchCall
+from tests.backends.opencl_support import made_workload, plan_for, ready_runner
+from tests.backends.test_cuda_runner import DEVICE, N, X, floats, make_plan, open_fake
+
+MASK = """\
+#define WIDTH 5
+static __constant__ float mask[WIDTH];
+__constant__ int shift;  // N again, for whoever reads it
+__device__ const float *nobodys[2];
+__device__ float middle(const float *a) { return mask[2] * a[0]; }
+__global__ void made(const float *A, float *B, int N) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= N) return;
+    float sum = 0;
+    for (int j = 0; j < WIDTH; j++)
+        if (j != 2 && i + j - 2 >= 0 && i + j - 2 < shift) sum += mask[j] * A[i + j - 2];
+    B[i] = sum + middle(A + i);
+}
+"""
+ARRAYS = """\
+A = { shape = ["N"], role = "in" }
+mask = { shape = [5], role = "in" }
+B = { shape = ["N"], role = "out" }
+"""
+SYMBOLS = '["A", "B", "N"]\nsymbols = ["mask", "shift"]'
+SCALARS = '[scalars]\nshift = { type = "int", value = "N" }\n'
+
+
+def filtered(inputs: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.convolve(inputs["A"], inputs["mask"][::-1], "same")
+
+
+def workload(source: str = MASK, arrays: str = ARRAYS) -> Workload:
+    return made_workload(source, arrays=f"{arrays}\n{SCALARS}", args=SYMBOLS)
+
+
+def test_runners_of_one_program_have_values_of_their_own() -> None:
+    runners = [ready_runner(workload(), size={"N": 1000}, precision="fp32", seed=s) for s in (1, 2)]
+    for runner, inputs in (*runners, *runners):
+        runner.launch(1)
+        found = runner.download(("B",))["B"]
+        assert np.allclose(found, filtered(inputs), rtol=1e-5, atol=1e-5)
+    first, inputs = runners[0]
+    first.poison()
+    first.accesses(AccessLook())  # one block runs in a program of its own
+    found = first.download(("B",))["B"][:64]
+    assert np.allclose(found, filtered(inputs)[:64], rtol=1e-5, atol=1e-5)
+    for runner, _ in runners:
+        runner.free()
+
+
+@pytest.mark.parametrize(
+    ("source", "arrays", "said"),
+    [
+        (MASK, ARRAYS.replace("[5]", "[6]"), "fills mask with 24 bytes, which is more"),
+        (MASK.replace("float mask", "double mask"), ARRAYS, "'mask' points to double"),
+        (MASK.replace("mask[WIDTH];", "mask[WIDTH] = {1};"), ARRAYS, "has no __constant__"),
+        (MASK.replace("int shift", "float2 shift"), ARRAYS, "'shift' is float2"),
+    ],
+)
+def test_what_does_not_fit_a_variable_is_refused(source: str, arrays: str, said: str) -> None:
+    with pytest.raises((WorkFailed, InputError), match=said):
+        ready_runner(workload(source, arrays), size={"N": 10}, precision="fp32")
+
+
+def test_a_variable_is_filled_with_what_is_only_read() -> None:
+    written = ARRAYS.replace('[5], role = "in"', '[5], role = "out"')
+    with pytest.raises(InputError, match="'mask', which is not only read"):
+        workload(arrays=written)
+
+
+def test_a_kernel_needs_what_it_and_its_helpers_read() -> None:
+    source = CudaSource(MASK + "__constant__ float others[3];\n__device__ int state;\n")
+    assert list(symbols_of(source)) == ["mask", "shift", "others", "state"]
+    used = symbols_used(source, source.kernels["made"])
+    assert [(s.name, s.type, s.sides) for s in used] == [
+        ("mask", "float", ("WIDTH",)), ("shift", "int", ()),
+    ]  # fmt: skip
+
+
+def test_cudas_compiler_says_what_the_variables_are_called() -> None:
+    plan = plan_for(workload(), size={"N": 10}, precision="fp32")
+    step = plan.steps[0]
+    sizes = filled_B(plan, step)
+    assert sizes == (("mask", 20), ("shift", 4))
+    files = with_room(plan.files, step.source, sizes)
+    built = compile_kernels(
+        "made.cu", files, "sm_90", entries=["made"], variables=["mask", "shift"]
+    )
+    assert built.variables["shift"] == "shift"
+    for symbol in built.variables.values():
+        assert symbol.encode() + b"\0" in built.code
+    small = with_room(plan.files, step.source, (("mask", 24), ("shift", 4)))
+    with pytest.raises(WorkFailed, match="24 bytes"):
+        compile_kernels("made.cu", small, "sm_90", entries=["made"])
+
+
+def test_on_a_gpu_a_variable_is_filled_before_each_batch() -> None:
+    offset = ctypes.c_float(-1.0)
+    table = (ctypes.c_float * N)()
+    seen: list[tuple[float, float]] = []
+
+    def kernel(call: LaunchCall) -> None:
+        seen.append((offset.value, table[7]))
+        floats(call.words[1])[:] = floats(call.words[0]) + offset.value
+
+    fake, session = open_fake(kernel)
+    fake.variables = {"_offset": ctypes.addressof(offset), "_table": ctypes.addressof(table)}
+    plan = make_plan()
+    values: dict[str, str | npt.NDArray[np.generic]] = {
+        "_offset": np.array([np.float32(3)]), "_table": "x"
+    }  # fmt: skip
+    arguments: list[str | np.generic] = ["x", "y"]
+    runner = KernelRunner(
+        plan, DEVICE, session, lambda _, step: BuiltStep(b"c", "sm_90a", "axpy", arguments, values)
+    )
+    runner.build()
+    runner.allocate()
+    runner.upload({"x": X, "y": np.zeros(N, np.float32)})
+    launches: list[Callable[[], object]] = [
+        lambda: runner.launch(2), runner.launch_plain, runner.launch_alone
+    ]  # fmt: skip
+    for launch in launches:
+        offset.value = 0.0
+        launch()
+    assert len(seen) == 4 and set(seen) == {(3.0, X[7])}
+    assert np.array_equal(runner.download(("y",))["y"], X + 3)
+    runner.free()
+
+
+def test_bound_values_have_the_declared_types() -> None:
+    plan = plan_for(workload(MASK.replace("int shift", "short shift")), size={"N": 10})
+    found = bound_symbols(plan, plan.steps[0])
+    assert found["mask"] == "mask" and isinstance(found["shift"], np.ndarray)
+    assert found["shift"].dtype == np.int16

@@ -1,0 +1,183 @@
+"""A job is deleted once the history has all that it measured, and not before."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from gpuexplorer.cli import main
+from gpuexplorer.cli.parser import parse
+from gpuexplorer.cli.sweep import measuring_of, space_of
+from gpuexplorer.cli.tune import options_of, ranges_of
+from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.engine.errors import failed_of
+from gpuexplorer.environments import detached
+from gpuexplorer.environments.detached import Detached
+from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.history.errors import StoreFull
+from gpuexplorer.history.store import Store
+from gpuexplorer.search.detached import ANSWERS, DONE, Outcome, TuneWork, Work, encode
+from gpuexplorer.search.space_sweep import SpaceSweep
+from gpuexplorer.search.tune import Tuner
+from gpuexplorer.search.tune_space import tuning_space
+from gpuexplorer.workloads.loader import load
+from tests.search.engine import MadeEngine
+from tests.support.detached_jobs import stored
+from tests.support.problems import device
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="nothing is detached on Windows")
+
+DEVICES = DeviceList(devices=(device("opencl:0", threads=1),))
+MATMUL = load()["matmul"]
+SWEEP = ["sweep", "matmul", "--variant", "naive", "--device", "opencl:0", "--block-x", "1,2"]
+TUNE = ["tune", "matmul", "--variant", "naive", "--device", "opencl:0", "--block-x", "8,16",
+        "--block-y", "4", "--sampler", "grid"]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(tmp_path / "history.db"))
+    monkeypatch.setenv("GPUEXPLORER_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(detached, "start", lambda about: None)
+
+
+def ended(words: list[str], work: Work, outcomes: list[Outcome]) -> Detached:
+    """Return a job that has measured all it was to."""
+    one = detached.begin(" ".join(words), work, words, None)
+    (one.folder / ANSWERS).mkdir()
+    for number, outcome in enumerate(outcomes):
+        (one.folder / ANSWERS / f"{number:06d}").write_bytes(encode(outcome))
+    (one.folder / DONE).touch()
+    return one
+
+
+def swept(*more: str) -> Detached:
+    """Return a sweep that a job has measured."""
+    space = space_of(parse([*SWEEP, *more]), MATMUL.manifest)
+    measuring = measuring_of(parse(SWEEP))
+    sweep = SpaceSweep(space, MATMUL, DEVICES, measuring).sweep
+    results = [MadeEngine().measure(c, MATMUL, measuring).result() for c in sweep.coming]
+    work = Work(source=MATMUL.source, configs=sweep.coming, options=measuring, devices=DEVICES)
+    outcomes = [Outcome(config=one.config, result=one) for one in results]
+    return ended([*SWEEP, *more], work, outcomes)
+
+
+def tuned(fails: bool = False) -> Detached:
+    """Return a tuning that a job has ended, or that failed there after it had measured."""
+    options = parse(TUNE)
+    asked = TuneWork(
+        request=RunRequest(workload="matmul", variant="naive", device="opencl:0"),
+        ranges=ranges_of(options),
+        options=options_of(options),
+    )
+    space = tuning_space(asked.request, MATMUL, DEVICES, asked.ranges)
+    tuner = Tuner(MadeEngine(), MATMUL, space, asked.options)
+    outcomes: list[Outcome] = []
+    tuner.on_result = lambda run: outcomes.append(Outcome(config=run.config, result=run))
+    tuning, failed = tuner.run(), None
+    if fails:
+        tuning, failed = tuner.so_far(), failed_of(WorkFailed("the disk there is full"))
+    outcomes.append(Outcome(config=space.start, tuning=tuning, failed=failed))
+    work = Work(source=MATMUL.source, devices=DEVICES, tuning=asked)
+    return ended(TUNE, work, outcomes)
+
+
+def raising(error: ExplorerError) -> Callable[..., Store]:
+    """Return what opens no history."""
+
+    def opens(*_: object) -> Store:
+        raise error
+
+    return opens
+
+
+def test_nothing_is_measured_by_a_job_that_could_not_be_noted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[Detached] = []
+    keep = atomic_file
+
+    def full(path: Path, *, private: bool = False) -> AbstractContextManager[BinaryIO]:
+        if path.name == detached.ABOUT:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return keep(path, private=private)
+
+    monkeypatch.setattr(detached, "start", begun.append)
+    monkeypatch.setattr(detached, "atomic_file", full)
+    with pytest.raises(OSError, match="No space left"):
+        swept()
+    assert not begun and not list(detached.folder_here().iterdir())
+
+
+def test_a_job_is_collected_beside_an_earlier_sweep_of_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for number in (1, 2):
+        one = swept()
+        assert main(["jobs", "collect", one.id]) == 0
+        assert len(stored()) == 2 * number, "what the job measured, and not what stood there"
+        assert "was collected whole and is deleted" in capsys.readouterr().err
+    with Store.open_to_read() as store:
+        assert len(store.groups()) == 2
+
+
+def test_what_is_collected_again_is_stored_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detached, "forget", lambda about: None)
+    for one in (swept(), tuned()):
+        for _ in range(2):
+            assert main(["jobs", "collect", one.id]) == 0
+    with Store.open_to_read() as store:
+        assert sorted(group.kind for group in store.groups()) == ["sweep", "tuning"]
+
+
+@pytest.mark.parametrize("job", [swept, tuned])
+def test_a_job_that_the_history_did_not_take_is_kept(
+    job: Callable[[], Detached], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = job()
+    with monkeypatch.context() as full:
+        full.setattr(Store, "open", raising(StoreFull("the disk is full")))
+        main(["jobs", "collect", one.id])
+        assert f"job {one.id} is kept" in capsys.readouterr().err
+    assert [one.id for one in detached.list_detached()] == [one.id]
+    assert main(["jobs", "collect", one.id]) == 0
+    assert stored() and not detached.list_detached()
+
+
+def test_a_job_of_which_an_answer_cannot_be_read_is_kept_and_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one = swept()
+    (one.folder / ANSWERS / "000001").write_bytes(b"spoiled")
+    assert main(["jobs", "collect", one.id]) == 1
+    said = capsys.readouterr().err
+    assert f"000001, which job {one.id} has measured, cannot be read; collect it with" in said
+    assert f"job {one.id} is kept" in said
+    assert detached.list_detached()
+
+
+def test_what_a_tuning_measured_before_it_failed_is_collected(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one = tuned(fails=True)
+    assert main(["jobs", "collect", one.id]) == 1
+    assert "error: the disk there is full" in capsys.readouterr().err
+    assert stored()
+    assert not detached.list_detached()
+
+
+def test_a_job_that_is_to_leave_the_history_alone_can_be_collected(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one = swept("--no-history")
+    assert main(["jobs", "collect", one.id]) == 0
+    assert "the fastest of 2" in capsys.readouterr().out
+    assert not detached.list_detached()

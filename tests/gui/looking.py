@@ -1,0 +1,93 @@
+"""Walks through a window: every size for what is cut, every key for what is not reached.
+
+Text that is drawn twice as large leaves a window half as many of its own pixels: View, Text size
+enlarges everything, so that a window of 1280 × 800 at 200 % is one of 640 × 400.
+
+``make test`` looks at each view and dialog at the least size and one other, and in one theme, in
+turns; ``make test-long`` at all sizes and in both themes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pytest
+from PySide6.QtCore import QDeadlineTimer, QEventLoop, QSize, Qt
+from PySide6.QtWidgets import QApplication, QWidget
+
+from gpuexplorer.gui.theme import Choice
+from tests.gui import looks
+
+SIZES = ((1000, 650), (1280, 800), (1920, 1080))
+TEXT = (1.0, 1.5, 2.0)
+LEAST = QSize(640, 400)
+"""What the window fits at least: 1280 × 800 at 200 %. 1000 × 650 at 200 % would be less."""
+THEMES: tuple[Choice, ...] = ("light", "dark")
+each_or_every = pytest.mark.parametrize(
+    "every", [False, pytest.param(True, marks=pytest.mark.long)], ids=["in turns", "every"]
+)
+
+
+def every_size() -> Iterator[tuple[str, QSize]]:
+    """Yield every size in the window's own pixels, and its words; the least comes last."""
+    for width, height in SIZES:
+        for text in TEXT:
+            size = QSize(round(width / text), round(height / text))
+            if size.width() >= LEAST.width() and size.height() >= LEAST.height():
+                yield f"{width} × {height} at {text:.0%}", size
+
+
+def sizes_in_turn(number: int) -> list[tuple[str, QSize]]:
+    """Return the least size and another one, by the number of what has them."""
+    *others, least = sorted(every_size(), key=lambda one: -one[1].width())
+    return [others[number % len(others)], least]
+
+
+def walk_sizes(
+    root: QWidget, what: str, sizes: Iterable[tuple[str, QSize]], *, exact: bool
+) -> Iterator[str]:
+    """Say what is cut or overlaps at each size; an ``exact`` window has it, a dialog has less."""
+    usual = root.size()
+    for words, size in sizes:
+        for _ in range(2):  # panels that fold away let it be smaller
+            root.resize(size if exact else usual.boundedTo(size))
+            looks.settle()
+        if root.width() > size.width() or root.height() > size.height():
+            yield f"{what}, {words}: {root.width()} × {root.height()} is larger"
+        for look in (looks.cut, looks.overlaps, looks.sideways, looks.crowded):
+            for found in look(root):
+                yield f"{what}, {words}: {found}"
+    root.resize(usual)
+    looks.settle()
+
+
+def shows_it_later(stop: QWidget) -> bool:
+    """Return whether a button shows its focus that a field left just before had looked at anew."""
+    patience = QDeadlineTimer(10_000)
+    while not stop.isEnabled() and not patience.hasExpired():
+        QApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 50)
+    stop.setFocus(Qt.FocusReason.TabFocusReason)
+    QApplication.processEvents()
+    return looks.shows_focus(stop)
+
+
+def walk_keys(root: QWidget, first: QWidget, seen: dict[QWidget, None], what: str) -> Iterator[str]:
+    """Say which controls Tab does not reach, and of those that are new what is not told of them."""
+    around = list(looks.stops(first))
+    for lack in looks.unreached(root, around):
+        yield f"{what}: {lack}"
+    for stop in around:
+        if stop in seen:
+            continue
+        seen[stop] = None
+        stop.setFocus(Qt.FocusReason.TabFocusReason)
+        QApplication.processEvents()
+        if looks.nameless(stop):
+            yield f"{what}: {looks.describe(stop)} has no name"
+        if not (looks.shows_focus(stop) or shows_it_later(stop)):
+            yield f"{what}: {looks.describe(stop)} looks as without the keys"
+
+
+def in_turn(views: Sequence[QWidget], turn: int, *, every: bool) -> Sequence[QWidget]:
+    """Return the views that are looked at in one of the themes."""
+    return views if every else views[turn :: len(THEMES)]

@@ -1,0 +1,146 @@
+"""The history paints the rows that changed or came into view, and keeps texts it laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QFont, QFontMetrics
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.gui.model.history import History
+from gpuexplorer.gui.model.history_columns import place_of
+from gpuexplorer.gui.panels import history_paint
+from gpuexplorer.gui.panels.history import HistoryPanel
+from gpuexplorer.gui.panels.history_model import HistoryModel
+from gpuexplorer.gui.panels.history_paint import RowPainter
+from gpuexplorer.gui.store_worker import StoreWorker
+from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.history.store import Store
+from tests.gui.driver import until
+from tests.support.history import numbered_run
+
+WIDTH = 200
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        """Return its time."""
+        return self.now_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(history_paint, "time", made)
+    return made
+
+
+def kept(painter: RowPainter) -> set[str]:
+    return {words for words, _ in (*painter._texts, *painter._before)}
+
+
+def test_texts_that_are_drawn_no_more_go(qtbot: QtBot, clock: Clock) -> None:
+    font = QFont()
+    painter, metrics = RowPainter(), QFontMetrics(font)
+    painter.set_font(font)
+    first = painter._text("drawn on", WIDTH, metrics)
+    for turn in range(8):
+        for number in range(50):
+            painter._text(f"{turn}: {number}", WIDTH, metrics)
+        assert painter._text("drawn on", WIDTH, metrics) is first  # not laid out again
+        clock.now_s += history_paint.FORGET_S
+    assert len(kept(painter)) <= 2 * 50 + 1
+    assert "7: 49" in kept(painter) and "0: 0" not in kept(painter)
+
+
+def test_texts_are_kept_up_to_a_number(qtbot: QtBot, clock: Clock) -> None:
+    font = QFont()
+    painter, metrics = RowPainter(), QFontMetrics(font)
+    painter.set_font(font)
+    for number in range(3 * history_paint.MAX_TEXTS):
+        painter._text(str(number), WIDTH, metrics)
+    assert len(kept(painter)) <= 2 * history_paint.MAX_TEXTS
+    whole, width = painter._text("a note", 1000, metrics)
+    cut, room = painter._text("a note that is much too long for so narrow a column", 60, metrics)
+    assert whole.text() == "a note" and width > 0
+    assert cut.text().endswith("…") and room <= 60
+
+
+class Painted:
+    """A history of 120 runs and the places of the rows that were painted."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with Store.open(path) as store:
+            store.add_all(numbered_run(i) for i in range(120))
+        history = History()
+        self.runs = StoreWorker(lambda: Store.open_to_read(path))
+        self.model = HistoryModel(history, self.runs)
+        self.panel = HistoryPanel(history, self.model, self.runs)
+        self.panel.resize(1280, 400)
+        self.panel.show()
+        self.rows: list[int] = []
+        painted = self.model.painted
+
+        def noted(place: int) -> object:
+            self.rows.append(place)
+            return painted(place)
+
+        monkeypatch.setattr(self.model, "painted", noted)
+        self.runs.start()
+
+
+@pytest.fixture
+def painted(
+    tmp_path: Path, qapp: QApplication, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Painted]:
+    make_theme(qapp, "light")
+    found = Painted(tmp_path / "history.sqlite", monkeypatch)
+    boxes = found.panel.bar.boxes
+    until(qtbot, lambda: 3 in found.rows and boxes["workload"].count() > 1)
+    yield found
+    found.panel.close_down()
+    assert found.runs.close()
+    found.panel.deleteLater()
+
+
+def test_scrolling_paints_the_rows_that_come_into_view(qtbot: QtBot, painted: Painted) -> None:
+    table = painted.panel.table
+    bar = table.verticalScrollBar()
+
+    def those_alone() -> bool:
+        QApplication.processEvents()
+        last = table.rowAt(table.viewport().height() - 1)
+        painted.rows.clear()
+        bar.setValue(bar.value() + 3 if bar.value() < bar.maximum() else 0)
+        QApplication.processEvents()
+        return bool(painted.rows) and min(painted.rows) >= last - 1
+
+    until(qtbot, those_alone)  # once the window is laid out
+
+
+def test_a_run_that_changed_is_painted_alone(qtbot: QtBot, painted: Painted) -> None:
+    row = painted.model.row(4)
+    assert row is not None
+    touched: list[tuple[int, int]] = []
+    painted.model.dataChanged.connect(lambda first, last: touched.append((first.row(), last.row())))
+    painted.runs.do(lambda store: store.note(row.id, "the fan was off"))
+    note = painted.model.index(4, place_of("note"))
+    until(qtbot, lambda: note.data() == "the fan was off")
+    assert set(touched) == {(4, 4)}
+
+    def it_alone() -> bool:
+        QApplication.processEvents()
+        painted.rows.clear()
+        painted.model.dataChanged.emit(painted.model.index(4, 0), note)
+        QApplication.processEvents()
+        return bool(painted.rows) and set(painted.rows) <= {4, 5}  # Qt marks a pixel more
+
+    until(qtbot, it_alone)

@@ -1,0 +1,175 @@
+"""The ladder: who is held against whom, what was tuned, the roof, and what cannot be run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpuexplorer.core.ceilings import Ceiling, Ceilings
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.studies import ids_of, study_json, without_runs
+from gpuexplorer.history.store import Store, TunedEntry
+from gpuexplorer.studies import chart_of, decode, kind_of, sheet_of, with_runs
+from gpuexplorer.studies.ladder import LadderLab, LadderStudy, finding, rung_before
+from gpuexplorer.studies.running import How
+from gpuexplorer.workloads.workload import MANIFEST_NAME, Workload, WorkloadSource
+from tests.support.lab_studies import ladder_study
+from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
+
+MATMUL = SHIPPED["matmul"]
+HOW = How(rounds=10, seconds=0.05, seed=1)
+SPEEDS = {"naive": 1.0, "uncoalesced": 0.25, "tiled": 3.0, "register_tile": 12.0, "torch": 10.0}
+"""Beside that of the naive kernel."""
+
+
+def launch_s(config: RunConfig) -> float:
+    """A tuned block of 8×8 makes the tiled kernel twice as fast."""
+    tuned = 2.0 if config.block == (8, 8, 1) else 1.0
+    return 1e-3 / SPEEDS.get(config.variant, 1.0) / tuned
+
+
+def lab(variants: tuple[str, ...] | None = tuple(SPEEDS), **changes: Any) -> LadderLab:
+    request = asked("matmul", size={"N": 256}, **changes)
+    return LadderLab(request, MATMUL, devices(cpu(), torch_cpu()), HOW, variants=variants)
+
+
+def measured(**changes: Any) -> LadderStudy:
+    return lab(**changes).run(StudyMachine(launch_s, noise=1e-4))
+
+
+def test_each_rung_stands_beside_the_one_before_and_the_fastest_library() -> None:
+    study = measured()
+    rungs = {rung.variant: rung for rung in study.rungs}
+    assert {name: rung.before for name, rung in rungs.items()} == {
+        "naive": None, "uncoalesced": "naive", "tiled": "naive", "register_tile": "tiled",
+        "torch": None,
+    }  # fmt: skip
+    for name, rung in rungs.items():
+        for found, than in ((rung.step, rung.before), (rung.beside, "torch")):
+            if than is not None and name != than:
+                assert found is not None and found.ci95_low and found.ci95_high
+                ratio = SPEEDS[name] / SPEEDS[than]
+                assert found.factor == pytest.approx(ratio, rel=1e-3)
+                assert found.ci95_low <= found.factor <= found.ci95_high
+    changed = rungs["tiled"].diff.splitlines()
+    assert changed[:2] == ["--- naive", "+++ tiled"] and rungs["naive"].diff == ""
+    assert any("__shared__" in line for line in changed if line.startswith("+"))
+    (row,) = (r for r in sheet_of(study).rows if r.cells["variant"].value == "tiled")
+    assert row.cells["source"].text == (
+        f"+{sum(line[:1] == '+' for line in changed) - 1} "
+        f"−{sum(line[:1] == '-' for line in changed) - 1}"
+    )
+    assert (study.library, study.unit) == ("torch", "FLOP/s")
+    assert study.best is not None and study.best.variant == "register_tile"
+    assert finding(study).startswith("The best rung is register_tile, 1.20× faster (")
+    assert finding(study).endswith(") than torch.")
+    assert study.runs and ids_of(study) == {run.id for run in study.runs}
+
+
+def test_a_rung_that_was_not_measured_is_stepped_over() -> None:
+    names = ["naive", "uncoalesced", "register_tile", "torch"]
+    assert rung_before(MATMUL, "register_tile", names) == "naive"
+    assert rung_before(MATMUL, "naive", names) is None
+    assert rung_before(MATMUL, "torch", names) is None
+    stream = SHIPPED["stream"]
+    assert rung_before(stream, "triad", list(stream.manifest.variants)) is None
+
+
+def test_only_what_computes_the_same_is_measured() -> None:
+    stream = SHIPPED["stream"]
+    wanted = LadderLab(asked("stream"), stream, devices(cpu(), torch_cpu()), HOW)
+    skipped = {rung.variant: rung.skipped for rung in wanted.document().rungs}
+    assert skipped["triad"] == "it computes something else than 'copy'"
+    assert skipped["copy"] == "not measured yet" and wanted.document().unit == "B/s"
+
+
+def test_what_was_tuned_on_the_hardware_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(tmp_path / "h.sqlite"))
+    plain = measured()
+    assert not (tmp_path / "h.sqlite").exists(), "looking makes no history"
+    (tiled,) = (run for run in plain.runs if run.config.variant == "tiled")
+    config = msgspec.structs.replace(tiled.config, block=(8, 8, 1), tunables={"TILE": 8})
+    with Store.open() as store:
+        store.save_tuned(
+            TunedEntry(workload_sha256=MATMUL.sha256, hardware_id=cpu().hardware_id, config=config,
+                       median_s=1.0, time_utc="2026-01-02T00:00:00+00:00")
+        )  # fmt: skip
+    study = measured()
+    rungs = {rung.variant: rung for rung in study.rungs}
+    assert rungs["tiled"].tuned == "2026-01-02T00:00:00+00:00"
+    assert rungs["tiled"].knobs == "8×8, TILE = 8" and rungs["register_tile"].tuned is None
+    assert rungs["tiled"].step is not None
+    assert rungs["tiled"].step.factor == pytest.approx(6.0, rel=1e-3)
+    assert "With the block that was tuned on this device: tiled." in sheet_of(study).notes
+    (tmp_path / "h.sqlite").write_text("no database")
+    assert any("could not be looked up" in note for note in measured().notes)
+
+
+def test_the_roof_is_the_slower_of_arithmetic_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = cpu()
+    known = Ceilings(
+        device=device.id, hardware_id=device.hardware_id, name="X", driver=device.driver,
+        time_utc="", ceilings=(Ceiling(kind="copy", value=1e10),
+                               Ceiling(kind="fma", precision="fp32", value=1e12)),
+    )  # fmt: skip
+    monkeypatch.setattr("gpuexplorer.studies.ladder.CeilingStore.find", lambda *_: known)
+    found = lab().document()
+    assert (found.unit, found.roof) == ("B/s", 1e10), "so slow a memory limits N = 256"
+    fast = msgspec.structs.replace(known, ceilings=(Ceiling(kind="copy", value=1e12),
+                                                    known.ceilings[1]))  # fmt: skip
+    monkeypatch.setattr("gpuexplorer.studies.ladder.CeilingStore.find", lambda *_: fast)
+    found = measured()
+    assert (found.roof, found.roof_words) == (1e12, "measured multiply-add rate")
+    assert finding(found).endswith("of the measured multiply-add rate.")
+
+
+def test_registers_and_occupancy_stand_there_where_the_device_tells_them() -> None:
+    assert "registers" not in [column.name for column in sheet_of(ladder_study()).columns]
+    study = ladder_study()
+    rungs = (msgspec.structs.replace(study.rungs[0], registers=40, occupancy=0.5), *study.rungs[1:])
+    made = sheet_of(msgspec.structs.replace(study, rungs=rungs))
+    cells = made.rows[0].cells
+    assert {"registers", "occupancy"} <= {column.name for column in made.columns}
+    assert (cells["registers"].text, cells["occupancy"].text) == ("40", "50 %")
+
+
+def test_what_fails_has_its_reason_and_nothing_at_all_is_an_error() -> None:
+    def fails(config: RunConfig) -> WorkFailed | None:
+        return WorkFailed("out of luck") if config.variant == "tiled" else None
+
+    rungs = {r.variant: r for r in lab().run(StudyMachine(launch_s, fails=fails)).rungs}
+    assert rungs["tiled"].skipped == "out of luck"
+    assert rungs["register_tile"].before == "naive"
+    with pytest.raises(WorkFailed, match="all broken"):
+        lab().run(StudyMachine(launch_s, fails=lambda _: WorkFailed("all broken")))
+    with pytest.raises(InputError, match="no variant 'bogus'"):
+        lab(("naive", "bogus"))
+    everything = lab(None)
+    assert everything.total == f"{everything.configurations} variants, measured in turns."
+    skipped = {rung.variant: rung.skipped for rung in everything.document().rungs}
+    assert "cublas" in str(skipped["cublas"])
+
+
+def test_a_step_leads_up_from_a_kernel_that_stands_before_it() -> None:
+    text = MATMUL.source.manifest.replace('after = "naive"', 'after = "packed"')
+    with pytest.raises(InputError, match="no kernel that stands before it"):
+        Workload(WorkloadSource(manifest=text, files=MATMUL.source.files, origin=MANIFEST_NAME))
+
+
+def test_a_document_survives_and_its_marks_are_rows() -> None:
+    study = ladder_study()
+    assert decode(study_json(study)) == study
+    assert with_runs(without_runs(study), study.runs) == study
+    (panel,) = chart_of(study).rows[0]
+    assert panel.y.categories == ("numpy", "packed", "tiled", "naive"), "the climb ends at the top"
+    assert {key for line in panel.series for key in line.keys} == {run.id for run in study.runs}
+    assert kind_of(study).finding(study) == (
+        "The best rung is packed, 1.25× faster (1.23–1.27) than numpy, at 80 % of the measured "
+        "multiply-add rate."
+    )
