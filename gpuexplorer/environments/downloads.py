@@ -192,6 +192,7 @@ class _Job:
             while data := answer.read1(CHUNK_B):
                 check(self.stop)
                 target.write(data)
+                target.flush()  # nothing is written once the fetching is stopped
                 self.there_B += len(data)
             missing = int(answer.headers.get("Content-Length") or 0) - (self.there_B - begins)
             if missing > 0:

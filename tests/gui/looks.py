@@ -5,6 +5,7 @@ The looks are generic: they find whatever is in a window, so that a new view is 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Collection, Iterator
 from itertools import combinations
@@ -170,7 +171,7 @@ def _label(label: QLabel) -> Iterator[str]:
         yield f"{wanted} px of words in {label.height()}"
     if "<" not in label.text():
         room, advance = label.contentsRect().width(), label.fontMetrics().horizontalAdvance
-        longest = max(label.text().split(), key=advance, default="")
+        longest = max(re.split(r"[\s\u200b]+", label.text()), key=advance)
         if advance(longest) > room + SLACK:
             yield f"the word {longest!r} of {advance(longest)} px in {room}"
 

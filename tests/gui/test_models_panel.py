@@ -24,6 +24,7 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.core.statistics import summarize
 from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.model.frameworks import MissingFramework
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import ghost_label, short_label
 from gpuexplorer.gui.model.sweep_axes import axis_of, offers, space_of
@@ -36,6 +37,7 @@ from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.switches import SWITCHES
+from tests.gui import looks
 from tests.support.prepared import prepared
 from tests.support.results import made_result
 from tests.support.situations import made_ceilings
@@ -230,6 +232,19 @@ def test_the_command_of_a_missing_framework_is_copied(qtbot: QtBot) -> None:
     assert QApplication.clipboard().text() == "pip install keras" and said
     shown.show_missing(())
     assert shown.isHidden()
+
+
+def test_a_long_path_in_the_command_of_a_missing_framework_is_not_cut(qtbot: QtBot) -> None:
+    python = "/home/somebody/programs/of/their/own/.venv/bin/python"
+    shown = MissingFrameworks()
+    qtbot.addWidget(shown)
+    shown.resize(240, 400)
+    remedy = f"install it with: {python} -m pip install keras"
+    shown.show_missing([MissingFramework("keras", "Keras", "it is not here", remedy)])
+    shown.show()
+    looks.settle()
+    assert shown.findChild(QLabel, "installCommand") is not None
+    assert not list(looks.cut(shown))
 
 
 # ---- the panel

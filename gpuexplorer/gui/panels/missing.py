@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -83,11 +84,10 @@ class MissingFrameworks(QWidget):
         column.addWidget(words)
         if command is None:
             return row
-        text = QLabel(command)
+        text = QLabel(_breakable(command))  # read here, and copied by the button beside it
         text.setObjectName("installCommand")
         text.setWordWrap(True)
         text.setTextFormat(Qt.TextFormat.PlainText)
-        text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         button = small_button("copyInstallCommand", "Copy this command")
         button.setAccessibleName(f"Copy the command that installs {one.title}")
         button.clicked.connect(partial(self._copy, command))
@@ -105,3 +105,8 @@ class MissingFrameworks(QWidget):
     def _paint(self) -> None:
         for one in self._buttons:
             one.setIcon(theme().icon("copy"))
+
+
+def _breakable(command: str) -> str:
+    """Return a command that a label may also break after the folders of a path."""
+    return re.sub(r"([/\\])", "\\1\u200b", command)
