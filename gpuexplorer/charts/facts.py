@@ -18,7 +18,7 @@ from gpuexplorer.charts.words import (
 from gpuexplorer.core.accesses import METHOD as COUNTED
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.text import visible
-from gpuexplorer.core.units import count, percent, plural, quantity
+from gpuexplorer.core.units import count, percent, plural, quantity, samples_words
 
 SHOWN_LINES = 20
 """Of what kernels print; the document has all that was kept."""
@@ -29,7 +29,7 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
     timing = result.timing
     spread = (
         f"min {quantity(timing.min_s, 's')} · 5 % {quantity(timing.p05_s, 's')} · "
-        f"95 % {quantity(timing.p95_s, 's')} · {count(timing.samples)} samples"
+        f"95 % {quantity(timing.p95_s, 's')} · {samples_words(timing.samples)}"
     )
     rows = [("time per launch", median_words(result), spread)]
     if result.throughput.flop_per_s:

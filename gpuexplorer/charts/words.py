@@ -13,7 +13,7 @@ from gpuexplorer.core.result import RunResult, Verification
 from gpuexplorer.core.series.examine import UNCERTAIN
 from gpuexplorer.core.statistics import relative_error
 from gpuexplorer.core.text import visible
-from gpuexplorer.core.units import count, listed, percent, plural, quantity, span
+from gpuexplorer.core.units import listed, percent, plural, quantity, samples_words, span
 
 STOPPED = {
     "time": "the time was up",
@@ -170,7 +170,7 @@ def method_words(result: RunResult) -> str:
     """Return how the times were taken, and what ended the run."""
     timing = result.timing
     why = STOPPED.get(timing.stopped_by, timing.stopped_by)
-    return f"Timed by {timing_words(result)}; {count(timing.samples)} samples; {why}."
+    return f"Timed by {timing_words(result)}; {samples_words(timing.samples)}; {why}."
 
 
 def timing_words(result: RunResult) -> str:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import ParamSpec
 
 from gpuexplorer.cli.messages import error_console, is_terminal, say
-from gpuexplorer.core.units import plural
+from gpuexplorer.core.units import samples_words
 from gpuexplorer.engine.protocol import STAGES
 from gpuexplorer.engine.session import RunProgress
 
@@ -49,7 +49,7 @@ def run_progress(title: str) -> Iterator[RunSink]:
 def _facts(progress: RunProgress) -> list[str]:
     facts = [DOING.get(progress.stage, progress.stage)]
     if progress.samples:
-        facts.append(plural(progress.samples, "{number} sample", "{number} samples"))
+        facts.append(samples_words(progress.samples))
     return facts
 
 

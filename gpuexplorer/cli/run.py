@@ -23,8 +23,8 @@ from gpuexplorer.cli.tuned import check_tuned, tuned_config
 from gpuexplorer.core.errors import ExplorerError, WrongResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.units import count
-from gpuexplorer.engine.asked import count_requests
+from gpuexplorer.core.units import samples_words
+from gpuexplorer.engine.accesses import count_requests
 from gpuexplorer.engine.protocol import MAX_NOISE
 from gpuexplorer.engine.session import RunProgress
 from gpuexplorer.engine.situation import situation_of
@@ -94,18 +94,19 @@ def command(options: argparse.Namespace) -> int:
             record, failure = sampled, error
         record.count(counters)
         if not interrupted and failure is None:
-            record.accesses = count_requests(session, record, workload)
+            with run_progress(config_words(config)) as progress:
+                record.accesses = count_requests(session, record, workload, progress)
         result = record.result()
         devices = session.devices()
     ended_early = interrupted or failure is not None
     judged = None if ended_early else lambda: situation_of(record, result, workload, devices)
     code = _deliver(result, workload, judged, options)
     if interrupted:
-        say(f"gpuexplorer: stopped after {result.timing.samples} samples")
+        say(f"gpuexplorer: stopped after {samples_words(result.timing.samples)}")
         return EXIT_INTERRUPTED
     if failure is not None:
         code = report(failure, verbose=options.verbose)
-        say(f"gpuexplorer: the run ended early, after {count(result.timing.samples)} samples")
+        say(f"gpuexplorer: the run ended early, after {samples_words(result.timing.samples)}")
     return code
 
 

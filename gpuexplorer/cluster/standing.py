@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.cluster.agenda import Lane, Now
-from gpuexplorer.core.units import count, plural, quantity
+from gpuexplorer.core.units import count, plural, quantity, samples_words
 
 SHOWN = 12
 """Workers that are told one by one; of more the first ones, the slow before the others."""
@@ -53,5 +53,5 @@ def _named(lanes: Sequence[Lane]) -> list[tuple[str, Lane]]:
 
 
 def _now_words(now: Now) -> str:
-    samples = plural(now.samples, "{number} sample", "{number} samples")
+    samples = samples_words(now.samples)
     return f"{knob_words(now.config)}, {samples}, {quantity(now.latest_s, 's')}"

@@ -122,6 +122,11 @@ def plural(number: int, one: str, many: str, **fields: object) -> str:
     return (one if number == 1 else many).format(number=count(number), **fields)
 
 
+def samples_words(samples: int) -> str:
+    """Return how many samples there are, in words."""
+    return plural(samples, "{number} sample", "{number} samples")
+
+
 def listed(names: Iterable[str], template: str = "{names} and {last}") -> str:
     """Return names as a sentence lists them, such as ``a, b and c``; empty without any."""
     *others, last = list(names) or [""]

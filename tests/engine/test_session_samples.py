@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
+import msgspec
 import pytest
 
+from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine import protocol
+from gpuexplorer.engine import accesses, protocol
+from gpuexplorer.engine.accesses import count_requests
 from gpuexplorer.engine.receiver import Receiver
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -73,3 +79,39 @@ def test_arrays_that_were_kept_are_not_made_again(session: EngineSession) -> Non
     assert second.phases_s.allocate == first.phases_s.allocate
     assert second.phases_s.host_to_device == first.phases_s.host_to_device
     assert second.phases_s.free is not None
+
+
+class Interrupted:
+    """A session in which counting ends as it was told to."""
+
+    def __init__(self, end: BaseException) -> None:
+        self.end = end
+
+    def accesses(self, *_: object, **__: object) -> AccessProfile:
+        raise self.end
+
+
+def unstated(record: RunRecord) -> RunRecord:
+    """Return a run whose manifest does not say what its threads ask for."""
+    record.prepared = msgspec.structs.replace(record.prepared, traffic=[])
+    return record
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), WorkFailed("the engine ended")])
+def test_what_ends_the_counting_after_a_run_costs_the_counts_alone(
+    session: EngineSession, end: BaseException
+) -> None:
+    config = config_of(session, 64)
+    record = unstated(session.measure(config, WORKLOAD, RunOptions(samples=3)))
+    assert count_requests(session, record, WORKLOAD)
+    assert count_requests(cast(EngineSession, Interrupted(end)), record, WORKLOAD) == ()
+
+
+def test_a_block_that_takes_long_is_not_run_again_to_be_counted(
+    session: EngineSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = config_of(session, 64)
+    record = unstated(session.measure(config, WORKLOAD, RunOptions(samples=3)))
+    monkeypatch.setattr(accesses, "LONGEST_BLOCK_S", 0.0)
+    unused = cast(EngineSession, Interrupted(AssertionError("it was counted")))
+    assert count_requests(unused, record, WORKLOAD) == ()

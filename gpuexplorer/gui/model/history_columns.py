@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from gpuexplorer.core.units import count, percent, plural, quantity, speed, speed_than
+from gpuexplorer.core.units import (
+    count,
+    percent,
+    plural,
+    quantity,
+    samples_words,
+    speed,
+    speed_than,
+)
 from gpuexplorer.history.model import Row
 from gpuexplorer.history.searching import MONTHS
 
@@ -299,7 +307,7 @@ def tip(row: Row, column: str, baselines: Baselines, *, stored: bool) -> str:
         return _group_tip(row)
     if column == "star":
         return "Starred; S takes the star away" if row.starred else "S, or a click, stars this run"
-    lines = [f"{local_time(row)} · {row.device_name} · {count(row.samples)} samples"]
+    lines = [f"{local_time(row)} · {row.device_name} · {samples_words(row.samples)}"]
     if row.damaged is not None:
         lines.append(f"The history is damaged here: {row.damaged}. Del takes the run out of it.")
     if row.suspect is not None:

@@ -12,7 +12,15 @@ from gpuexplorer.analysis.occupancy import LIMITS
 from gpuexplorer.charts.words import known_words
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.units import percent, plural, quantity, si_scale, speed, speed_than
+from gpuexplorer.core.units import (
+    percent,
+    plural,
+    quantity,
+    samples_words,
+    si_scale,
+    speed,
+    speed_than,
+)
 from gpuexplorer.gui.model.block import product_words
 from gpuexplorer.gui.model.map_surface import Surface
 from gpuexplorer.search.block_grid import Grid
@@ -199,7 +207,7 @@ class Look:
         parts.append(self.ratio_words(cell))
         if cell.turns:
             parts.append(plural(cell.turns, "{number} turn", "{number} turns"))
-        parts.append(plural(cell.samples, "{number} sample", "{number} samples"))
+        parts.append(samples_words(cell.samples))
         occupancy = occupancy_of(cell)
         if occupancy is not None and cell.resources is not None:
             limiter = cell.resources.occupancy_limiter
