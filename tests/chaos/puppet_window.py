@@ -273,6 +273,9 @@ class Puppet:
 
     def look_around(self) -> None:
         """See what is made when it is first seen: each study's form, help, notes, other colours."""
+        from gpuexplorer.gui.panels.accesses import AccessesView
+        from gpuexplorer.gui.views.learn import LearnView
+
         window = self.window
         lab = window.panels.lab.lab
         if lab is not None:
@@ -280,16 +283,37 @@ class Puppet:
             for name in lab.buttons:
                 lab.show_kind(name)
                 self.until(lambda: False, SEEN_S)
-        commands = window.commands
-        for command in (commands.device_plots, commands.device_plots, *commands.themes.values()):
+        commands, panels = window.commands, window.panels
+        twice = (commands.device_plots,) * 2 + (commands.present,) * 2
+        for command in (*twice, *commands.themes.values()):
             command.trigger()
             self.until(lambda: False, SEEN_S)
+        panels.places.show_view(panels.kernel)
+        for button in (panels.kernel.instructions_button, panels.kernel.occupancy_button):
+            button.click()
+            self.until(lambda: False)
+        panels.places.show_view(panels.accesses)
+        accesses = panels.accesses.made()
+        assert isinstance(accesses, AccessesView)
+        accesses.count()
+        self.until(lambda: window.session.jobs.current is None, PATIENCE_S)
+        panels.places.show_view(panels.learn)
+        lessons = panels.learn.made()
+        assert isinstance(lessons, LearnView)
+        for name in lessons.model.lessons:
+            lessons.open_lesson(name)
+            for step in range(len(lessons.steps)):
+                lessons.show_step(step)
+                self.until(lambda: False, SEEN_S)
+        lessons.show_list()
         for page in PAGES:
             window.dialogs.show_help(page)
             self.until(lambda: False, SEEN_S)
-        window.dialogs.show_notes()
-        self.until(lambda: False, SEEN_S)
-        for dialog in (window.dialogs.help, window.dialogs.notes):
+        dialogs = window.dialogs
+        for show in (dialogs.show_notes, dialogs.show_about, dialogs.show_palette):
+            show()
+            self.until(lambda: False, SEEN_S)
+        for dialog in (dialogs.help, dialogs.notes, dialogs.about, dialogs.palette):
             if dialog is not None:
                 dialog.hide()
 
