@@ -70,6 +70,7 @@ def _run(arguments: list[str], collecting: Collecting | None) -> int:
 
 def _command(arguments: list[str], collecting: Collecting | None) -> int:
     from gpuexplorer.cli.parser import parse
+    from gpuexplorer.core.errors import InputError
 
     try:
         options = parse(arguments)
@@ -78,7 +79,14 @@ def _command(arguments: list[str], collecting: Collecting | None) -> int:
             from gpuexplorer.cli.own_files import take_files
 
             take_files(options)
-        code: int = options.command_function(options)
+        try:
+            code: int = options.command_function(options)
+        except InputError:
+            if manifest := getattr(options, "new_manifest", None):
+                from gpuexplorer.cli.own_files import take_back
+
+                take_back(manifest)
+            raise
     except SystemExit as end:  # argparse after --help
         return end.code if isinstance(end.code, int) else 0
     return code

@@ -46,7 +46,7 @@ def take_files(options: argparse.Namespace) -> None:
     roots = list(getattr(options, "kernels", ()))
     if isinstance(word, str) and is_own_file(word):
         if is_kernel_file(word) and (answers := answers_of(options)):
-            describe(Path(word), answers)
+            options.new_manifest = describe(Path(word), answers)
         roots.append(Path(word))
         options.kernels = roots
         options.workload = own_workload(Path(word)).name
@@ -105,10 +105,19 @@ def answers_of(options: argparse.Namespace) -> Answers:
     )
 
 
-def describe(path: Path, answers: Answers) -> None:
-    """Keep the manifest that answers make of a CUDA file, and say so."""
-    if keep_manifest(path, answers):
-        say(f"gpuexplorer: wrote {manifest_path(path)}, which says what the kernel computes")
+def describe(path: Path, answers: Answers) -> Path | None:
+    """Keep the manifest that answers make of a CUDA file; return it, None where it was there."""
+    if not keep_manifest(path, answers):
+        return None
+    manifest = manifest_path(path)
+    say(f"gpuexplorer: wrote {manifest}, which says what the kernel computes")
+    return manifest
+
+
+def take_back(manifest: Path) -> None:
+    """Delete a manifest whose answers turned out not to fit, so that others can be given."""
+    manifest.unlink(missing_ok=True)
+    say(f"gpuexplorer: {manifest} is deleted again, for what it says does not fit")
 
 
 def agree(program: Program, *, said_so: bool, ask: Callable[[Program], bool] | None = None) -> None:

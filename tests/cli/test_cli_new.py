@@ -159,6 +159,20 @@ def test_what_a_wrong_reference_says_is_a_wrong_result_and_none_is_not_verified(
     assert "Not verified: its manifest does not say what a right result is." in done.stdout
 
 
+def test_answers_that_do_not_fit_are_not_kept_and_others_can_be_given(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    (tmp_path / "mine.cu").write_text(TEXTBOOK, encoding="utf-8")
+    common = ("run", "mine.cu", "--size", "64", "--seconds", "0.05", "--reference")
+    done = run_cli(*common, "sum(A @ B, 0)", cwd=tmp_path, environment=environment)
+    assert done.returncode == 2 and "gives the shape (64,)" in done.stderr
+    assert "mine.toml is deleted again" in done.stderr
+    assert not (tmp_path / "mine.toml").exists()
+    done = run_cli(*common, "A @ B", cwd=tmp_path, environment=environment)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "mine.toml").exists()
+
+
 TWO_OUTPUTS = """\
 __global__ void both(const float* A, const float* B, float* sum, float* difference, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
