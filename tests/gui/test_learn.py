@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel
 from pytestqt.qtbot import QtBot
@@ -152,6 +152,14 @@ def test_every_lesson_opens_at_every_step(qtbot: QtBot, open_window: OpenWindow)
         QTest.mouseClick(view.exercise.start, Qt.MouseButton.LeftButton)
         config = view._config(lesson.manifest.exercise.start)
         assert config is not None and window.session.config == config, name
+
+    def objects() -> int:
+        view.open_lesson("coalescing")
+        looks.settle()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        return len(view.findChildren(QObject))
+
+    assert objects() == objects(), "what an opened lesson was made of stays"
     assert not wrong, "\n".join(wrong)
 
 

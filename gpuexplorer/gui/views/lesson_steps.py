@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QDoubleSpinBox,
     QFrame,
     QHBoxLayout,
@@ -90,13 +89,11 @@ class GuessStep(Step):
         self._prose("lessonAbout", lesson.text.about)
         self._prose("lessonQuestion", lesson.text["question"])
         self.choices: dict[str, QRadioButton] = {}
-        group = QButtonGroup(self)
         for one in lesson.manifest.guess.choices:
             button = QRadioButton(lesson.text[f"choice {one.name}"])
             button.setObjectName(f"lessonChoice_{one.name}")
             button.setChecked(done.guess == one.name)
             button.clicked.connect(lambda _=False, name=one.name: self._guess(name))
-            group.addButton(button)
             self.choices[one.name] = button
             self._add(button)
         self.number: QDoubleSpinBox | None = None
