@@ -256,7 +256,8 @@ def add_selftest(selftest: argparse.ArgumentParser) -> None:
     add_knob(selftest, "device")
     selftest.add_argument(
         "--quick", action="store_true",
-        help="each variant and precision at its most telling sizes only: about a minute on a CPU",
+        help="each variant and precision at its most telling sizes only, each variant with one "
+        "unusual block: under a minute on a CPU",
     )  # fmt: skip
     selftest.add_argument(
         "--section", action="append", default=[], metavar="NAME",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
+from zlib import crc32
 
 import msgspec
 
@@ -69,22 +71,27 @@ def check_plan(
     once with large inputs, so that a sum or product that overflows is found.
 
     ``full`` adds one larger size. ``quick`` keeps for each variant and precision the sizes where
-    most goes wrong (1, and one that no block divides), the large inputs, one unusual block and one
-    value of a tunable: another one each time, so that all are seen across the variants.
+    most goes wrong (1, one that blocks divide and one that no block divides) and the large inputs,
+    and for each variant one unusual block and one value of a tunable, as each is a kernel to
+    compile: another value and precision each time, so that all are seen across the variants.
     """
     cases: list[CheckCase] = []
     skipped: list[SkippedCase] = []
-    turn = 0
-    for variant in workload.manifest.variants:
+    first = crc32(workload.name.encode())  # a workload with one variant has its turn somewhere, too
+    for turn, variant in enumerate(workload.manifest.variants, first):
         view = device_for_variant(devices, workload.variant(variant), device)
+        able: list[_Enumeration] = []
         for precision in workload.precisions_of(variant):
             try:
                 every = _Enumeration(workload, variant, precision, devices, view)
-                cases += every.quick_cases(turn) if depth == "quick" else every.cases(depth)
-                turn += 1
+                cases += every.quick_cases() if depth == "quick" else every.cases(depth)
+                able.append(every)
             except CannotRunHere as error:
                 missing = missing_framework(devices, workload.variant(variant))
                 skipped.append(SkippedCase(variant, precision, str(error), missing))
+        if depth == "quick" and able:
+            cases += able[turn % len(able)].unusual_block(turn)
+            cases += able[(turn + 1) % len(able)].other_tunable(turn)
     return cases, skipped
 
 
@@ -103,22 +110,29 @@ class _Enumeration:
         self.devices, self.device = devices, device
         self.spec = workload.variant(variant)
 
-    def quick_cases(self, turn: int) -> list[CheckCase]:
-        """Return the few cases that find most; ``turn`` says which block and tunable it is."""
-        sizes = self._sizes()
-        small, odd = sizes[0], sizes[-1]
-        found = [CheckCase(self._request(odd), "every part of the grid")]
-        if small != odd:
-            found.append(CheckCase(self._request(small), "the smallest size"))
-        blocks = self._blocks(odd)
-        if blocks:
-            request = self._request(odd, block=blocks[turn % len(blocks)])
-            found.append(CheckCase(request, "unusual blocks"))
-        requests = [self._request(odd, tunables=tunables) for tunables in self._tunables()]
-        requests = [request for request in requests if self._plan(request) is not None]
-        if requests:
-            found.append(CheckCase(requests[turn % len(requests)], "every value of a tunable"))
+    def quick_cases(self) -> list[CheckCase]:
+        """Return the few cases that find most."""
+        *others, odd = self._sizes
+        kept = [odd, *others[: 2 if self.spec.launch else 1]]
+        found = [CheckCase(self._request(size), "every part of the grid") for size in kept]
         return [*found, *self._overflow(odd)]
+
+    def unusual_block(self, turn: int) -> list[CheckCase]:
+        """Return a case with one of the unusual blocks, if there are any; ``turn`` says which."""
+        odd = self._sizes[-1]
+        blocks = self._blocks(odd)
+        requests = [self._request(odd, block=blocks[turn % len(blocks)])] if blocks else []
+        return [CheckCase(request, "unusual blocks") for request in requests]
+
+    def other_tunable(self, turn: int) -> list[CheckCase]:
+        """Return a case with one other value of a tunable, if there are any, as ``turn`` says."""
+        odd = self._sizes[-1]
+        legal = [
+            request for tunables in self._tunables()
+            if self._plan(request := self._request(odd, tunables=tunables)) is not None
+        ]  # fmt: skip
+        requests = [legal[turn % len(legal)]] if legal else []
+        return [CheckCase(request, "every value of a tunable") for request in requests]
 
     def _overflow(self, size: dict[str, int]) -> list[CheckCase]:
         if self.spec.model is not None or not PRECISIONS[self.precision].is_half:
@@ -127,7 +141,7 @@ class _Enumeration:
 
     def cases(self, depth: Depth) -> list[CheckCase]:
         """Return the cases; CannotRunHere when the device lacks what the variant requires."""
-        sizes = self._sizes()
+        sizes = self._sizes
         found = [CheckCase(self._request(size), "every part of the grid") for size in sizes]
         odd = sizes[-1]
         for block in self._blocks(odd):
@@ -177,8 +191,9 @@ class _Enumeration:
         except InputError:
             return None
 
+    @cached_property
     def _sizes(self) -> list[dict[str, int]]:
-        """Return the sizes to run, smallest first; the last one is no multiple of any block."""
+        """Return the sizes to run: the smallest, one of usual multiples, and those of none."""
         legal = self._sizes_of(_CANDIDATES, MAX_FLOP, MAX_ELEMENTS)
         if not legal:  # a workload that is never small: its smallest
             return [{symbol: spec.min for symbol, spec in self.workload.manifest.sizes.items()}]

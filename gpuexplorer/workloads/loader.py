@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
@@ -174,7 +175,7 @@ def programs_of(root: Path, name: str | None = None) -> list[Program]:
     if is_own_file(root):
         return programs(own_workload(root))
     try:
-        found = [Workload(read_folder(folder)) for folder in workload_folders(root)]
+        found = [_checked(read_folder(folder)) for folder in workload_folders(root)]
     except InputError:
         return []
     return [p for one in found if name in (None, one.name) for p in programs(one)]
@@ -238,7 +239,7 @@ def _of_root(root: Path) -> dict[str, Workload]:
         here[own.name] = own
     else:
         for folder in workload_folders(root):
-            workload = Workload(read_folder(folder))
+            workload = _checked(read_folder(folder))
             twin = here.setdefault(workload.name, workload)
             if twin is not workload:
                 raise InputError(
@@ -247,6 +248,12 @@ def _of_root(root: Path) -> dict[str, Workload]:
                     remedy="give each workload a name of its own",
                 )
     return here
+
+
+@lru_cache(maxsize=64)
+def _checked(source: WorkloadSource) -> Workload:
+    """Return the workload of a folder; one that has not changed is not parsed again."""
+    return Workload(source)
 
 
 def pick(workloads: dict[str, Workload], name: str) -> Workload:

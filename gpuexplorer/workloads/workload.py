@@ -53,6 +53,9 @@ class WorkloadSource(msgspec.Struct, frozen=True, kw_only=True):
     origin: str = MANIFEST_NAME
     """What error messages call the manifest (usually its path)."""
 
+    def __hash__(self) -> int:
+        return hash((self.origin, self.manifest))
+
     @property
     def sha256(self) -> str:
         """The fingerprint of manifest and sources."""

@@ -54,37 +54,7 @@ sum += A[row * N + k] * B[k * N + col]; } C[row * N + col] = sum; } }
 """
 
 
-def configurations() -> list[Any]:
-    """Return every kernel in every precision: in one of them, by turns, with every change."""
-    found = []
-    kernels = [
-        (workload, name)
-        for workload in SHIPPED.values()
-        for name, variant in workload.manifest.variants.items()
-        if variant.launch and "cuda" not in variant.requires
-    ]
-    for number, (workload, name) in enumerate(kernels):
-        precisions = workload.precisions_of(name)
-        for at, precision in enumerate(precisions):
-            found.append(
-                pytest.param(
-                    workload.name, name, precision, id=f"{workload.name}-{name}-{precision}",
-                    marks=() if at == number % len(precisions) else pytest.mark.long,
-                )
-            )  # fmt: skip
-    return found
-
-
-# ---- what ships
-
-
-@pytest.mark.parametrize(("workload", "variant", "precision"), configurations())
-def test_every_shipped_kernel_verifies_whether_or_not_the_size_divides_the_block(
-    workload: str, variant: str, precision: str
-) -> None:
-    first = next(iter(SHIPPED[workload].manifest.sizes))
-    for size in (128, 127, 1, 200):
-        verify(SHIPPED[workload], variant=variant, precision=precision, size={first: size})
+# ---- what ships; every kernel at every size and block in tests/kernels
 
 
 @pytest.mark.parametrize("block", [(1, 1), (1, 64), (64, 1), (32, 8), (7, 5), (1024, 1)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.exchange.document import run_json
 from gpuexplorer.history.store import Store
-from tests.support.cli import TIMEOUT_S, cli_command, cli_environment, run_cli
+from tests.support.cli import run_cli
 from tests.support.kernels import RIGHT_BODY, TWICE, VECTOR_MANIFEST, write_folder
 from tests.support.results import made_result
 
@@ -164,10 +163,10 @@ def test_files_are_written_although_nobody_reads_what_is_printed(
 ) -> None:
     write_switched(tmp_path)
     (tmp_path / "run.json").write_bytes(run_json(made_result()))
-    done = subprocess.run(
-        cli_command(*arguments), cwd=tmp_path, stdout=nobody_reads, stderr=subprocess.PIPE,
-        env=cli_environment(PYTHONUNBUFFERED="1", **{HISTORY: str(tmp_path / "h.sqlite")}),
-        text=True, timeout=TIMEOUT_S, check=False,
+    unbuffered = {"PYTHONUNBUFFERED": "1"} if arguments[0] in ("run", "workloads") else {}
+    done = run_cli(
+        *arguments, cwd=tmp_path, stdout=nobody_reads,
+        environment={HISTORY: str(tmp_path / "h.sqlite"), **unbuffered},
     )  # fmt: skip
     assert done.returncode == EXIT_BROKEN_PIPE, done.stderr
     assert "Traceback" not in done.stderr and "error" not in done.stderr
@@ -178,19 +177,15 @@ def test_files_are_written_although_nobody_reads_what_is_printed(
 def test_nobody_reading_any_stream_is_no_failure_of_the_work(
     tmp_path: Path, nobody_reads: int
 ) -> None:
-    done = subprocess.run(
-        cli_command("run", *QUICK, *OUTPUTS), cwd=tmp_path, stdout=nobody_reads,
-        stderr=nobody_reads, env=cli_environment(**{HISTORY: str(tmp_path / "h.sqlite")}),
-        timeout=TIMEOUT_S, check=False,
+    done = run_cli(
+        "run", *QUICK, *OUTPUTS, cwd=tmp_path, stdout=nobody_reads, stderr=nobody_reads,
+        environment={HISTORY: str(tmp_path / "h.sqlite")},
     )  # fmt: skip
     assert done.returncode == EXIT_BROKEN_PIPE
     assert {"out.json", "out.csv", "out.png", "h.sqlite"} <= set(os.listdir(tmp_path))
 
 
 def test_work_that_failed_says_so_although_nobody_reads(tmp_path: Path, nobody_reads: int) -> None:
-    done = subprocess.run(
-        cli_command("run", "nothing"), cwd=tmp_path, stdout=nobody_reads, stderr=subprocess.PIPE,
-        env=cli_environment(), timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
+    done = run_cli("run", "nothing", cwd=tmp_path, stdout=nobody_reads)
     assert done.returncode == 2
-    assert b"no workload 'nothing'" in done.stderr
+    assert "no workload 'nothing'" in done.stderr

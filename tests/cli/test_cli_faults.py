@@ -58,7 +58,9 @@ def test_a_long_launch_is_announced_and_refused(tmp_path: Path) -> None:
 def test_an_endless_kernel_ends_by_its_deadline(tmp_path: Path) -> None:
     folder = write_vector(tmp_path, ENDLESS_BODY)
     started = time.monotonic()
-    done = run_cli("run", "vector", "--kernels", folder, "--seconds", "0.1", cwd=tmp_path)
+    done = run_cli(
+        "run", "vector", "--kernels", folder, "--seconds", "0.1", "--threads", "1", cwd=tmp_path
+    )
     assert done.returncode == 1
     assert "may never finish" in done.stderr.splitlines()[-1]
     assert "agree to long launches with --yes" in done.stderr

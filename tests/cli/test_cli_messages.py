@@ -58,7 +58,9 @@ def test_a_terminal_without_our_letters_gets_plain_ones() -> None:
     assert said == rb"12 us +- 2 % | 16x16 -> ok inf \xe9 \u65e5"
 
 
-@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
+@pytest.mark.parametrize(
+    "closed", [(0,), (0, 1, 2), *(pytest.param((one,), marks=pytest.mark.long) for one in (1, 2))]
+)
 def test_closed_standard_streams_do_no_harm(closed: tuple[int, ...], tmp_path: Path) -> None:
     def close() -> None:
         for descriptor in closed:

@@ -67,7 +67,7 @@ def test_what_a_tuning_kept_is_run_by_the_line_that_it_says(kernels: Path, tmp_p
     none = run_cli("run", *asked, "--tuned", cwd=tmp_path)
     assert none.returncode == 2
     words = printed(none.stderr, "tune it first: ")
-    tuned = run_cli(*words, "--budget", "3", cwd=tmp_path)
+    tuned = run_cli(*words, "--block-x", "16", "--block-y", "16", cwd=tmp_path)
     assert tuned.returncode == 0, tuned.stderr
     words = printed(tuned.stderr, "run it with: ")
     assert {"--tuned", "--cache", "--threads", str(history), str(kernels / "mine")} <= set(words)

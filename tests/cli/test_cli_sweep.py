@@ -143,7 +143,8 @@ def test_a_wrong_result_is_a_failure_of_the_sweep_also_when_it_was_found_before(
 def test_what_a_killed_engine_loses_is_measured_when_the_sweep_is_gone_on_with(
     tmp_path: Path,
 ) -> None:
-    command = cli_command("sweep", "matmul", "--size", "16,32,48", "--seconds", "1.5")
+    asked = ("matmul", "--size", "16,32,48", "--seconds", "1.5", "--threads", "1")
+    command = cli_command("sweep", *asked)
     store_path = tmp_path / "history.sqlite"
     for _ in range(5):  # an engine that is hit while it builds loses nothing
         for earlier in tmp_path.glob("history.sqlite*"):
@@ -162,7 +163,7 @@ def test_what_a_killed_engine_loses_is_measured_when_the_sweep_is_gone_on_with(
             break
     assert process.returncode == 1, said
     assert "1 configuration was lost because the engine was ended; continue with: " in said
-    again = sweep(tmp_path, "matmul", "--size", "16,32,48", "--seconds", "1.5", "--resume")
+    again = sweep(tmp_path, *asked, "--resume")
     assert "2 done before, 1 to measure" in again.stderr
     with Store.open_to_read(store_path) as store:
         keys = [store.get(row.id).config.key for row in store.find(Query())]

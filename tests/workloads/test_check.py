@@ -105,16 +105,23 @@ def test_a_quick_check_keeps_the_most_telling_cases(name: str) -> None:
         if spec.model is None:
             assert any(n > 64 and n % 2 for n in sizes)
         if spec.launch:
-            theirs = [c for c in every if (c.request.variant, c.request.precision) == group]
-            others = any(c.request.block is not None for c in theirs)  # one block alone may do
-            assert sum(c.request.block is not None for c in mine) == others
-            chosen = any(tunable.values for tunable in spec.tunables.values())
-            assert any(c.request.tunables for c in mine) == chosen
+            assert any(n > 1 and n % 2 == 0 for n in sizes)
+    for variant in {str(c.request.variant) for c in every}:  # in one precision each
+        mine = [c for c in quick if c.request.variant == variant]
+        spec = SHIPPED[name].variant(variant)
+        theirs = [c for c in every if c.request.variant == variant]
+        others = any(c.request.block is not None for c in theirs)  # one block alone may do
+        chosen = any(tunable.values for tunable in spec.tunables.values())
+        assert sum(c.finds == "unusual blocks" for c in mine) == others
+        assert sum(c.finds == "every value of a tunable" for c in mine) == chosen
 
 
-def test_a_quick_check_takes_another_block_each_time() -> None:
+def test_a_quick_check_takes_another_block_and_precision_each_time() -> None:
     quick, _ = check_plan(SHIPPED["matmul"], DEVICES, CPU, "quick")
     blocks = [c.request.block for c in quick if c.request.block is not None]
+    for finds in ("unusual blocks", "every value of a tunable"):
+        precisions = {c.request.precision for c in quick if c.finds == finds}
+        assert precisions == set(SHIPPED["matmul"].manifest.precisions) & set(CPU.precisions)
     unusual = [case.request for case in cases("matmul") if case.finds == "unusual blocks"]
     offered = {request.block for request in unusual}
     assert len(set(blocks)) >= 0.7 * min(len(blocks), len(offered))

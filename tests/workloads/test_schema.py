@@ -8,8 +8,16 @@ import pytest
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.loader import load, pick, read_folder, workload_folders
+from gpuexplorer.workloads.python_function import files_named
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
-from tests.support.kernels import ARTICLE_KERNEL, MATMUL_MANIFEST, write_article, write_folder
+from tests.support.kernels import (
+    ARTICLE_KERNEL,
+    MATMUL_MANIFEST,
+    RIGHT_BODY,
+    write_article,
+    write_folder,
+    write_vector,
+)
 from tests.support.problems import made, plan_of
 
 FREIVALDS = 'outputs = { B = "A @ A" }\ncheck = "freivalds"'
@@ -182,6 +190,21 @@ def test_a_users_folder_is_found_alone_or_among_others(tmp_path: Path) -> None:
     assert pick(workloads, "article").variant("article").launch[0].entry == "matrixMul"
     with pytest.raises(InputError, match="did you mean 'matmul'"):
         pick(workloads, "matmull")
+
+
+def test_a_folder_is_parsed_again_once_it_has_changed(tmp_path: Path) -> None:
+    kernel = write_vector(tmp_path, RIGHT_BODY, name="mine") / "kernel.cu"
+    before = load([tmp_path])["mine"]
+    assert load([tmp_path])["mine"] is before
+    kernel.write_text(kernel.read_text() + "// more\n")
+    after = load([tmp_path])["mine"]
+    assert after.source.files["kernel.cu"].endswith("// more\n")
+    assert after.sha256 != before.sha256
+
+
+@pytest.mark.parametrize("key", ["python", '"p\\u0079thon"'])
+def test_the_python_files_of_a_manifest_are_found_however_the_key_is_written(key: str) -> None:
+    assert files_named(f'reference = {{ {key} = "check.py:product" }}') == ["check.py"]
 
 
 def test_a_folder_without_workloads_is_refused(tmp_path: Path) -> None:
