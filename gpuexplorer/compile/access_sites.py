@@ -27,6 +27,7 @@ MOST_SITES = 1 << 20
 MOST_ARRAYS = 32
 _LOADS = frozenset("__ldg __ldca __ldcg __ldcs __ldcv __ldlu".split())
 _STORES = frozenset("__stwb __stcg __stcs __stwt".split())
+_COPY = "__pipeline_memcpy_async"
 _CHANGES = frozenset("+= -= *= /= %= &= |= ^= <<= >>=".split())
 _UNROLL = re.compile(
     r"^[ \t]*#[ \t]*(?:pragma|unroll)[ \t]+(?:unroll|nounroll)[^\n]*", re.MULTILINE
@@ -149,13 +150,6 @@ class _Recorder:
 
     def _accesses(self, function: Function) -> None:
         shared = self._shared_variables(function)
-        copied = re.compile(r"\b__pipeline_memcpy_async\b").search(self.source.code, *function.body)
-        if copied is not None:
-            raise self._refuse(
-                copied.start(),
-                "what __pipeline_memcpy_async copies cannot be counted",
-                "look at a variant that copies by assignments",
-            )
         tokens = Tokens(self.source.code, *function.body)
         for at in tokens.pointers_to_arrays:
             raise self._refuse(
@@ -266,15 +260,38 @@ class _Recorder:
             kind = "write"
         if kind is not None and closing > opening + 1:
             stop = tokens.argument_end(opening + 1, closing)
-            first, last = tokens[opening + 1].start, tokens[stop - 1].end
-            site = self._site(first, last, kind)
-            self._insert(first, f"gpux_at({site}u, ")
-            self._insert(last, ")")
+            self._note_at(tokens, opening + 1, stop, kind)
+        elif called == _COPY:
+            self._copy(tokens, opening, closing)
         elif called in self.helpers:
             self.stamps += 1
             first = tokens.qualified_start(name)
             self._insert(tokens[first].start, f"(gpux_calls({self.stamps}u), ")
             self._insert(tokens[closing].end, ")")
+
+    def _note_at(
+        self, tokens: Tokens, start: int, stop: int, kind: AccessKind, size: str = ""
+    ) -> None:
+        """Have what the pointer of these tokens points to noted, or ``size`` bytes from there."""
+        first, last = tokens[start].start, tokens[stop - 1].end
+        site = self._site(first, last, kind)
+        self._insert(first, f"gpux_part({site}u, {size}, " if size else f"gpux_at({site}u, ")
+        self._insert(last, ")")
+
+    def _copy(self, tokens: Tokens, opening: int, closing: int) -> None:
+        """Note both sides of a copy past the registers: to, from, bytes, zeros among them."""
+        parts, at = [], opening
+        while at < closing:
+            stop = tokens.argument_end(at + 1, closing)
+            parts.append((at + 1, stop))
+            at = stop
+        sizes = [
+            " ".join(self.source.code[tokens[a].start : tokens[b - 1].end].split())
+            for a, b in parts[2:]
+        ]
+        if sizes:  # the compiler says what is wrong otherwise
+            self._note_at(tokens, *parts[0], "write", sizes[0])
+            self._note_at(tokens, *parts[1], "read", " - ".join(f"({size})" for size in sizes))
 
 
 def _structures(source: CudaSource) -> Iterator[tuple[int, int]]:

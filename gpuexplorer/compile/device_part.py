@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from gpuexplorer.compile.edits import Edits
-from gpuexplorer.workloads.cuda_source import HOST_HEADERS, CudaSource, Function, blank
+from gpuexplorer.workloads.cuda_source import CudaSource, Function, blank
+from gpuexplorer.workloads.includes import HOST_HEADERS, includes_of
 
 _Span = tuple[int, int]
 _ON_DEVICE = re.compile(r"\b(?:__global__|__device__|__constant__|__shared__|__managed__)\b")
 _CONSTANT = re.compile(r"\b__constant__\s+[\w\s:]*?\b([A-Za-z_]\w*)\s*(?:\[[^;={}]*\]\s*)*;")
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*', re.MULTILINE)
 _DECLARES = re.compile(
     r"\b(?:__global__|__device__|__constant__|__shared__|__managed__|typedef|using|const|constexpr|"
     r"struct|class|enum|union|template|namespace|static_assert|extern)\b"
@@ -41,12 +41,10 @@ def device_part(
     cuts: list[tuple[int, int]] = []
     left_out: list[str] = []
     inserted: dict[int, str] = {}
-    for match in _INCLUDE.finditer(text):
-        name = match[1]
-        there = source.plain[match.start() : match.end()].strip()  # not in a comment
-        if there and name not in HOST_HEADERS and not is_known(name):
-            cuts.append(match.span())
-            left_out.append(f"<{name}>")
+    for one in includes_of(text, source.plain):
+        if one.name not in HOST_HEADERS and not is_known(one.name):
+            cuts.append((one.start, one.end))
+            left_out.append(f"<{one.name}>")
     for function in source.functions:
         if _is_on_device(source, function):
             continue

@@ -19,7 +19,8 @@ _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([^)\n]*)\))?((?:[^\n\\]|\\(?:\n|.))*)", re.MULTILINE
 )
 _FOLLOWED = re.compile(
-    r"\[|->|\batomic\w+\s*\(|\b__(?:ld|st)(?:g|c[agsv]|lu|wb|wt)\s*\(|\b(?:for|while|do)\b"
+    r"\[|->|\batomic\w+\s*\(|\b__(?:ld|st)(?:g|c[agsv]|lu|wb|wt)\s*\("
+    r"|\b__pipeline_memcpy_async\b|\b(?:for|while|do)\b"
     r"|(?:^|[(,=?:+\-<>!|;{])\s*\*\s*[\w(]"
 )
 """What touches memory, or repeats something."""

@@ -31,11 +31,15 @@ from gpuexplorer.compile.program import Built, Nvrtc, Refused, missing
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.frozen import to_get
 from gpuexplorer.workloads.cuda_source import (
-    HOST_HEADERS,
-    LIBRARY_HEADERS,
     CudaSource,
     Signature,
+)
+from gpuexplorer.workloads.includes import (
+    HOST_HEADERS,
+    LIBRARY_HEADERS,
+    includes_of,
     inline_includes,
+    to_correct,
 )
 from gpuexplorer.workloads.instances import needs_arguments, split_entry
 
@@ -43,7 +47,6 @@ _FORMAT = "nvrtc-5"
 _NVRTC_PACKAGES = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
 _MACROS_TOO = "cuda/std/"
 """These headers define INFINITY, INT_MAX and their like, as the prelude has done before."""
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*', re.MULTILINE)
 _LINE = re.compile(r'^(#line \d+ ")([^"\n]+)(")', re.MULTILINE)
 _SPILLS = re.compile(
     r"Function properties for (\S+)\s+ptxas\s*\.?\s*(\d+) bytes stack frame, "
@@ -141,7 +144,8 @@ def compile_kernels(
     nvrtc = Nvrtc.load()
     if targets.number(target.replace("compute_", "sm_")) not in nvrtc.known:
         raise targets.unknown(target, nvrtc.known, nvrtc.version)
-    text = cuda_prelude(precision, defines or {}, flat.text) + _without_host_headers(flat) + "\n"
+    own, without = _without_host_headers(flat)
+    text = cuda_prelude(precision, defines or {}, flat.text) + own + "\n"
     probes = [probe_of(name) for name in probed]
     text += PROBE if probes else ""
     included = headers().included_by(text)
@@ -157,7 +161,7 @@ def compile_kernels(
             return msgspec.msgpack.decode(kept, type=Compiled)
         except msgspec.MsgspecError:
             cache.remove(entry)
-    program = _Program(source, text, included, listed)
+    program = _Program(source, text, included, listed, without)
     try:
         compiled = _compile(nvrtc, program, target, names, [*probes, *asked])
     except WorkFailed:
@@ -168,16 +172,20 @@ def compile_kernels(
     return compiled
 
 
-def _without_host_headers(source: CudaSource) -> str:
-    """Blank the includes of headers that NVRTC does not need and cannot read."""
-    text = source.text
-    for match in reversed(list(_INCLUDE.finditer(text))):
-        host = match[1] in HOST_HEADERS or (
-            match[1] in LIBRARY_HEADERS and not headers().has(match[1])
-        )
-        if host and source.plain[match.start() : match.end()].strip():
-            text = text[: match.start()] + text[match.end() :]
-    return text
+def _without_host_headers(source: CudaSource) -> tuple[str, list[str]]:
+    """Leave out what host code includes, and what is not there; return the names of the latter.
+
+    Other quoted names get brackets, with which NVRTC looks for no file of this machine.
+    """
+    text, found = source.text, headers()
+    without = []
+    for one in reversed(list(includes_of(text, source.plain))):
+        line = f"#include <{one.name}>"
+        if not found.has(one.name) and (one.is_own or one.name in HOST_HEADERS | LIBRARY_HEADERS):
+            line = ""
+            without += [one.name] if one.is_own else []
+        text = text[: one.start] + line + text[one.end :]
+    return text, without[::-1]
 
 
 @dataclass(frozen=True)
@@ -189,6 +197,8 @@ class _Program:
     headers: dict[str, bytes]
     listed: bool
     """Whether the code is to know the source's lines."""
+    without: list[str]
+    """Files that it includes and that are not there."""
 
 
 def _compile(
@@ -208,7 +218,7 @@ def _compile(
         if _WRONG_TARGET.search(f"{refused.status}: {refused.log}"):
             raise targets.unknown(target, nvrtc.known, nvrtc.version) from None
         said = clean_log(_with_names(refused.log, named))
-        raise _failure(nvrtc, program.source, refused.status, said) from None
+        raise _failure(nvrtc, program, refused.status, said) from None
     except Exception as error:  # noqa: BLE001  a function that this library does not have
         raise missing(error) from None
     compiled = _describe(built, target, names, _with_names(built.log, named))
@@ -247,10 +257,14 @@ def _with_names(log: str, named: Mapping[str, str]) -> str:
     return log
 
 
-def _failure(nvrtc: Nvrtc, source: str, status: str, log: str) -> WorkFailed:
+def _failure(nvrtc: Nvrtc, program: _Program, status: str, log: str) -> WorkFailed:
     first = re.search(r"^(\S[^(\n]*)\((\d+)\): (?:catastrophic )?error:? *(.*)$", log, re.MULTILINE)
-    what = f"{first[1]}:{first[2]}: {first[3]}" if first else f"{source}: {_first(log, status)}"
-    remedy = "correct the source"
+    what = (
+        f"{first[1]}:{first[2]}: {first[3]}"
+        if first
+        else f"{program.source}: {_first(log, status)}"
+    )
+    remedy = to_correct(program.without)
     if first and _NOT_FOUND.search(first[3]):
         remedy = "put that file beside the source"
         major = nvrtc.version[0]

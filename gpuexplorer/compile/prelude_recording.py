@@ -96,4 +96,7 @@ template <typename T> T &gpux_bound(uint site, T &element) {{
 template <typename T, size_t N> auto gpux_bound(uint, T (&row)[N]) -> T (&)[N] {{ return row; }}
 template <typename T> T *gpux_at(uint site, T *element) {{
     gpux_note((ulong)element, sizeof(T), alignof(T), site, false); return element; }}
+template <typename T> T *gpux_part(uint site, ulong size, T *begin) {{
+    if (size != 0) gpux_note((ulong)begin, size, size, site, false);
+    return begin; }}
 """

@@ -32,16 +32,9 @@ from gpuexplorer.compile.printing import Printed
 from gpuexplorer.compile.refusals import SHUFFLES, callers_of, refuse_unportable
 from gpuexplorer.compile.subscripts import Subscripts
 from gpuexplorer.compile.type_probes import probe_name, resolved, type_aliases, type_probes
-from gpuexplorer.core.errors import InputError, WorkFailed
-from gpuexplorer.workloads.cuda_source import (
-    HOST_HEADERS,
-    CudaSource,
-    Function,
-    Parameter,
-    Signature,
-    blank,
-    inline_includes,
-)
+from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter, Signature, blank
+from gpuexplorer.workloads.includes import includes_of, inline_includes
 from gpuexplorer.workloads.instances import instance_text, split_entry
 from gpuexplorer.workloads.symbols import writable
 
@@ -82,7 +75,6 @@ _CHOSEN_ENDS = re.compile(r"\s*[:;,)]")
 _OTHER_BEHIND = re.compile(r"\s*:\s*([A-Za-z_]\w*)\s*[;,)]")
 _OTHER_BEFORE = re.compile(r"\?\s*([A-Za-z_]\w*)\s*:\s*$")
 """The other one that is chosen from, where it is a variable."""
-_QUOTED = re.compile(r'[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"')
 _KEYWORDS = "local global kernel constant generic pipe read_only write_only read_write".split()
 """Words that are names in CUDA and keywords in OpenCL; ``half`` is a type in both, see below."""
 _HALF_AS_NAME = re.compile(
@@ -131,6 +123,8 @@ class Rewritten:
     """What its notes of accesses stand for, where it was to take some."""
     printed: Printed | None = None
     """What its kernels print, where they do."""
+    without: tuple[str, ...] = ()
+    """Files that it includes and that are not there."""
 
 
 def rewrite(
@@ -197,7 +191,17 @@ def rewrite(
     }
     origin = Origin(flat, (edited, *reversed(stages)))
     ours = [*probes.values(), *(_FILLING.format(kernel=filling(n), name=n) for n in filled)]
-    return Rewritten(edited.text, kernels, origin, "".join(ours), sites=sites, printed=printed)
+    return Rewritten(
+        edited.text, kernels, origin, "".join(ours), sites=sites, printed=printed,
+        without=tuple(_not_there(CudaSource(flat))),
+    )  # fmt: skip
+
+
+def _not_there(source: CudaSource) -> Iterator[str]:
+    """Yield the files of somebody's own that a source includes and that do not lie beside it."""
+    for one in includes_of(source.text, source.plain):
+        if one.is_own:
+            yield one.name
 
 
 def filling(name: str) -> str:
@@ -362,14 +366,8 @@ def _rewrite_text(source: CudaSource, edits: Edits) -> None:
     for match in _LONG_LITERAL.finditer(plain):
         unsigned = "U" if match[2] or match[3] else ""
         edits.replace(match.end(1), match.end(), f"{unsigned}L")
-    for match in re.finditer(r"^[ \t]*#[ \t]*include\b[^\n]*", plain, re.MULTILINE):
-        quoted = _QUOTED.match(source.text, match.start())
-        if quoted and quoted[1] not in HOST_HEADERS and not quoted[1].startswith("cuda"):
-            raise WorkFailed(
-                f"{source.where(match.start())}: there is no file '{quoted[1]}' in the folder",
-                remedy="put it beside the manifest, or remove the line",
-            )
-        edits.blank(source.text, match.start(), match.end())
+    for one in includes_of(source.text, plain):
+        edits.blank(source.text, one.start, one.end)
     for match in re.finditer(r"\bextern(\s*)(?=__global__|__device__|\{|void)", plain):
         literal = source.text[match.start(1) : match.end(1)].strip()
         if literal != '"C"':

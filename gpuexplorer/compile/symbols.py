@@ -10,7 +10,8 @@ import numpy.typing as npt
 from gpuexplorer.compile.arguments import bind_arguments, declared_dtype
 from gpuexplorer.compile.rewriter import ROOM
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.workloads.cuda_source import CudaSource, Signature, inline_includes
+from gpuexplorer.workloads.cuda_source import CudaSource, Signature
+from gpuexplorer.workloads.includes import inline_includes
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
 from gpuexplorer.workloads.symbols import symbols_of
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -26,35 +24,12 @@ from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.precision import KERNEL_PRECISIONS
 from gpuexplorer.engine.compiler import Compiler
 from gpuexplorer.engine.variant_on import VariantOn, request_key
-from gpuexplorer.workloads.loader import read_source
+from gpuexplorer.workloads.loader import kernel_sources
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import Workload
 
 DEFAULT_BLOCK: Block = (256, 1, 1)
 MAX_Z = 64
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class KernelFile:
-    """A CUDA source file with the files of its folder that it includes, by name."""
-
-    name: str
-    files: dict[str, str]
-
-
-def read_kernel_file(path: Path) -> KernelFile:
-    """Read a CUDA source and what it includes of its folder; InputError for one that is no text."""
-    files = {path.name: read_source(path)}
-    waiting = [path.name]
-    while waiting:
-        for name in _INCLUDE.findall(files[waiting.pop()]):
-            beside = path.parent / name
-            inside = beside.resolve().is_relative_to(path.parent.resolve())
-            if name not in files and inside and beside.is_file():
-                files[name] = read_source(beside)
-                waiting.append(name)
-    return KernelFile(path.name, files)
 
 
 def analyze_file(
@@ -126,11 +101,11 @@ def _file_requests(
         raise InputError(
             f"no precision '{precision}'", remedy=suggestion(precision, KERNEL_PRECISIONS)
         )
-    source, names = read_kernel_file(path), tuple(entries)
+    files, names = kernel_sources(path, below=True), tuple(entries)
     return [
         CompileRequest(
-            source=source.name,
-            files=source.files,
+            source=path.name,
+            files=files,
             arch=arch,
             precision=precision,
             defines=tunables,

@@ -1,20 +1,15 @@
-"""Read CUDA source text: comments and strings blanked, includes inlined, kernels found.
+"""Read CUDA source text: comments and strings blanked, functions and kernels found.
 
 Nothing here changes what the text means; ``rewriter`` does that. Every offset can be named as the
-user's own file and line, because inlined files are framed by ``#line`` directives.
+user's own file and line, because files that were put in place are framed by ``#line`` directives.
 """
 
 from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-
-from gpuexplorer.core.errors import WorkFailed
-
-MAX_INCLUDE_DEPTH = 16
 
 _NOT_A_FUNCTION = frozenset(
     "if for while switch return sizeof alignof decltype catch do else new delete defined "
@@ -22,22 +17,6 @@ _NOT_A_FUNCTION = frozenset(
     "__maxnreg__ __cluster_dims__ __block_size__ noexcept".split()
 )
 _LINE = re.compile(r'[ \t]*#[ \t]*line[ \t]+(\d+)(?:[ \t]+"([^"\n]*)")?')
-HOST_HEADERS = frozenset(
-    "assert.h cassert cfloat climits cmath cstddef cstdint cstdio cstdlib cstring cuda.h "
-    "cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h float.h iostream limits.h math.h "
-    "stddef.h stdint.h stdio.h stdlib.h string.h".split()
-)
-"""Headers that programs include around their kernels, which need nothing of them."""
-LIBRARY_HEADERS = frozenset(
-    "algorithm array chrono cctype cerrno complex ctime ctype.h deque errno.h exception fstream "
-    "functional getopt.h initializer_list iomanip ios iterator limits list locale map memory mutex "
-    "numeric omp.h ostream queue random regex set sstream stack stdexcept string string_view "
-    "sys/time.h thread time.h tuple typeinfo unistd.h unordered_map unordered_set utility valarray "
-    "vector cublas_v2.h cuda_profiler_api.h cufft.h curand.h cusparse.h".split()
-)
-"""Headers of libraries that host code uses, and that NVRTC does not have."""
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
-_INCLUDED = re.compile(r'[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)')
 _OPENS_SKIPPED = re.compile(r"""/[/*]|R"|["']""")
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\(?:\n|.))*", re.MULTILINE)
 
@@ -75,9 +54,18 @@ def _skip(text: str, i: int) -> int:
             closing = f'){delimiter}"'
             end = text.find(closing, opening)
             return len(text) if end < 0 else end + len(closing)
-    elif c == '"' or (c == "'" and not _is_word(text, i - 1)):  # 1'000 is a number
+    elif c == '"' or (c == "'" and not _is_in_number(text, i)):
         return _end_of_literal(text, i, c)
     return i
+
+
+def _is_in_number(text: str, i: int) -> bool:
+    """Return whether an apostrophe parts the digits of a number, as in ``1'000``."""
+    first = i
+    while first > 0 and (_is_word(text, first - 1) or text[first - 1] in ".'"):
+        first -= 1
+    number = text[first:i].lstrip(".'")[:1]
+    return number.isdigit() and text[i + 1 : i + 2].isalnum()
 
 
 def _is_word(text: str, i: int) -> bool:
@@ -109,38 +97,6 @@ def _end_of_literal(text: str, i: int, quote: str) -> int:
         else:
             i += 1
     return len(text)
-
-
-def inline_includes(name: str, files: Mapping[str, str]) -> str:
-    """Return file ``name`` with its includes from ``files`` put in place, framed by ``#line``.
-
-    Other includes stay as they are. Raises WorkFailed for files that include each other.
-    """
-    return "\n".join(_inlined(name, files, [], set()))
-
-
-def _inlined(name: str, files: Mapping[str, str], above: list[str], once: set[str]) -> list[str]:
-    if name in above or len(above) >= MAX_INCLUDE_DEPTH:
-        chain = " → ".join([*above, name])
-        raise WorkFailed(
-            f"{above[-1]}: the includes {chain} never end", remedy="remove one of them"
-        )
-    text = files[name].replace("\r\n", "\n").replace("\f", " ").replace("\v", " ")
-    if re.search(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", blank(text), re.MULTILINE):
-        once.add(name)
-    out = [f'#line 1 "{name}"']
-    for number, (line, plain) in enumerate(
-        zip(text.split("\n"), blank(text).split("\n"), strict=True), start=1
-    ):
-        match = _INCLUDED.match(line) if _INCLUDE.match(plain) else None
-        wanted = (match[1] or match[2]) if match else None
-        if wanted is None or wanted not in files:
-            out.append(line)
-            continue
-        if wanted not in once:
-            out += _inlined(wanted, files, [*above, name], once)
-        out.append(f'#line {number + 1} "{name}"')
-    return out
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from gpuexplorer.workloads import formulas
 from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter
 from gpuexplorer.workloads.fills import WHOLE
 from gpuexplorer.workloads.host_text import HostText, Launch
+from gpuexplorer.workloads.includes import unix_lines
 from gpuexplorer.workloads.instances import (
     TemplateParameter,
     needs_arguments,
@@ -132,7 +133,7 @@ class KernelFile:
 
     def __init__(self, text: str, path: Path, answers: Answers) -> None:
         self._path, self._answers = path, answers
-        self._source = CudaSource(text.replace("\r\n", "\n"), str(path))
+        self._source = CudaSource(unix_lines(text), str(path))
         self._host = HostText(self._source)
         read = dict(self._read(answers.kernel))
         if not read:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.text import path_text
 from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.workloads.includes import includes_of
 from gpuexplorer.workloads.kernel_file import (
     Answers,
     is_kernel_file,
@@ -34,7 +34,6 @@ MAX_FOLDER_B = 8 << 20
 KERNELS, MODELS, YOURS = GROUPS = ("Kernels", "Models", "Yours")
 """How workloads are listed, in this order."""
 SOURCE_SUFFIXES = (".cu", ".cuh", ".h")
-INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n\\]+)"', re.MULTILINE)
 
 
 def shipped_folder() -> Path:
@@ -149,15 +148,22 @@ def keep_manifest(path: Path, answers: Answers) -> bool:
     return True
 
 
-def kernel_sources(path: Path) -> dict[str, str]:
-    """Return a CUDA file's text and those of the files beside it that it includes, by name."""
-    files: dict[str, str] = {}
+def kernel_sources(path: Path, *, below: bool = False) -> dict[str, str]:
+    """Return a CUDA file's text and those of the files beside it that it includes, by name.
+
+    ``below``: of files in folders below its own as well. Links that lead elsewhere are left alone.
+    """
+    folder = path.parent.resolve()
+    files = {path.name: read_source(path)}
     waiting = [path.name]
     while waiting:
-        name = waiting.pop()
-        if name not in files and (name == path.name or (path.parent / name).is_file()):
-            files[name] = read_source(path.parent / name)
-            waiting += [found for found in INCLUDED.findall(files[name]) if "/" not in found]
+        for one in includes_of(files[waiting.pop()]):
+            beside = path.parent / one.name
+            if one.name in files or ("/" in one.name and not below) or not beside.is_file():
+                continue
+            if beside.resolve().is_relative_to(folder):
+                files[one.name] = read_source(beside)
+                waiting.append(one.name)
     return files
 
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,10 +19,12 @@ from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
 from gpuexplorer.core.accesses import AccessLook, AccessRow, Trace
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.workloads.loader import load, pick
+from gpuexplorer.workloads.plan import KernelLaunch, Plan
 from gpuexplorer.workloads.workload import Workload
-from tests.backends.opencl_support import device, made_workload, ready_runner
+from tests.backends.opencl_support import device, made_workload, plan_for, ready_runner
 from tests.support import access_model as model
 from tests.support.crossed import crossed
+from tests.support.cuda_in_step import Place
 
 pytestmark = pytest.mark.skipif("Portable" in device().driver, reason="notes need C++ for OpenCL")
 
@@ -30,6 +37,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 FIRST = AccessLook()
+Inputs = Mapping[str, npt.NDArray[Any]]
 
 
 def trace(workload: Workload, look: AccessLook = FIRST, **request: Any) -> Trace:
@@ -54,107 +62,129 @@ def counts(row: AccessRow) -> model.Counted:
 
 # ---- the shipped kernels against a model of their own
 
-FLAT = [(x,) for x in (1, 7, 32, 33, 48, 64, 96, 100, 128, 256, 512, 1024)]
-WARPS = [(32 * x,) for x in (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32)]
-PLANE = [(16, 16), (32, 8), (8, 32), (1, 64), (64, 1), (32, 32), (4, 4), (7, 5), (33, 3), (128, 2),
-         (2, 128), (1, 1)]  # fmt: skip
-SHARED = frozenset({"tiles", "tile", "tree", "warpSums"})
+Blocks = Sequence[tuple[int, ...]]
+FLAT: Blocks = [(x,) for x in (1, 7, 32, 33, 48, 64, 96, 100, 128, 256, 512, 1024)]
+WARPS: Blocks = [(32 * x,) for x in (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32)]
+ROWS: Blocks = [(32, y) for y in (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32)]
+PLANE: Blocks = [(16, 16), (32, 8), (8, 32), (1, 64), (64, 1), (32, 32), (4, 4), (7, 5), (33, 3),
+         (128, 2), (2, 128), (1, 1)]  # fmt: skip
+SOLID: Blocks = [(8, 8, 4), (32, 4, 2), (4, 4, 4), (32, 1, 1), (1, 32, 1), (1, 1, 32), (7, 5, 3),
+         (16, 2, 8), (2, 16, 4), (33, 1, 2), (64, 2, 1), (1, 1, 1)]  # fmt: skip
+FIXED = {"block_x == 32": ROWS, "block_x % 32 == 0": WARPS, "block_x == 256": [(256,)]}
+SIZES = {
+    "attention": ("B=1 H=2 S=21 D=8", "B=2 H=1 S=40 D=16", "B=1 H=1 S=33 D=9"),
+    "conv2d": ("B=1 C=2 K=3 H=12 R=3", "B=2 C=1 K=9 H=7 R=5", "B=1 C=3 K=2 H=16 R=1"),
+    "histogram": ("N=1000 BINS=64", "N=4096 BINS=256", "N=9999 BINS=8"),
+    "layer_norm": ("B=1 S=5 D=40", "B=2 S=3 D=128", "B=1 S=9 D=300"),
+    "matmul": ("N=16", "N=45", "N=96"),
+    "softmax": ("B=3 D=40", "B=17 D=256", "B=9 D=1001"),
+    "spmv": ("N=50 K=4", "N=300 K=16", "N=1001 K=33"),
+    "stencil2d": ("H=20 W=30", "H=64 W=64", "H=7 W=129"),
+    "stencil3d": ("D=5 H=9 W=20", "D=16 H=16 W=32", "D=3 H=40 W=33"),
+    "transpose": ("N=16", "N=45", "N=96"),
+}
+LINES = ("N=1000", "N=4096", "N=100000")
+"""Sizes of the workloads that have a single vector."""
+PRECISIONS = ("fp32", "fp64", "fp16")
+WRITTEN = [
+    f"{workload.name}/{name}"
+    for workload in load([]).values()
+    for name, variant in workload.manifest.variants.items()
+    if variant.launch and "cuda" not in variant.requires
+]
 
 
-class Case(NamedTuple):
-    workload: str
-    variant: str
-    program: model.Program
-    blocks: Sequence[tuple[int, ...]]
-    sizes: tuple[int, ...]
-    launch: int = 0
-    precision: str = "fp32"
+def blocks_of(workload: Workload, variant: str) -> Blocks:
+    """Return twelve shapes of the block that a variant takes, or the only one."""
+    spec = workload.manifest.variants[variant]
+    for rule in spec.constraints:
+        if rule.rule in FIXED:
+            return FIXED[rule.rule]
+    return {1: FLAT, 2: PLANE, 3: SOLID}[len(spec.launch[-1].block)]
 
 
-LARGE = (1000, 4096, 100_000)
-SMALL = (16, 45, 96)
-CASES = [
-    Case("matmul", "naive", model.matmul, PLANE, SMALL),
-    Case("matmul", "uncoalesced", model.uncoalesced, PLANE, SMALL),
-    Case("matmul", "tiled", model.tiled_matmul, PLANE, SMALL),
-    Case("matmul", "tiled", model.tiled_matmul, PLANE, SMALL, precision="fp64"),
-    Case("transpose", "naive", model.transpose, PLANE, SMALL),
-    Case("transpose", "tiled", model.tiled_transpose, PLANE, SMALL),
-    Case("transpose", "tiled", model.tiled_transpose, PLANE, SMALL, precision="fp64"),
-    Case("transpose", "padded", model.padded_transpose, PLANE, SMALL),
-    Case("transpose", "padded", model.padded_transpose, PLANE, SMALL, precision="fp16"),
-    Case("reduction", "tree", model.tree, FLAT, LARGE),
-    Case("reduction", "tree", model.final_tree, FLAT, LARGE, 1),
-    Case("reduction", "shuffle", model.shuffled, WARPS, LARGE),
-    Case("reduction", "shuffle", model.final_shuffled, WARPS, LARGE, 1),
-    Case("stream", "copy", model.each("A", "C"), FLAT, LARGE),
-    Case("stream", "scale", model.each("A", "C"), FLAT, LARGE),
-    Case("stream", "add", model.each("AB", "C"), FLAT, LARGE),
-    Case("stream", "triad", model.each("AB", "C"), FLAT, LARGE),
-    Case("vector_add", "direct", model.each("AB", "C"), FLAT, LARGE),
-    Case("vector_add", "grid_stride", model.grid_stride, FLAT, LARGE),
-]  # fmt: skip
-ITEMSIZE_B = {"fp16": 2, "fp32": 4, "fp64": 8}
+def case(name: str, turn: int) -> tuple[Workload, dict[str, Any]]:
+    """Return what is run in a turn: a block, a size, a precision, and values of the tunables."""
+    workload, variant = shipped(name.split("/")[0]), name.split("/")[1]
+    blocks = blocks_of(workload, variant)
+    sizes = SIZES.get(workload.name, LINES)[turn // 12].split()
+    request: dict[str, Any] = {
+        "variant": variant,
+        "size": {name: int(number) for name, number in (one.split("=") for one in sizes)},
+        "precision": PRECISIONS[(turn + turn // 12) % 3],
+    }
+    known = workload.manifest.variants[variant].tunables
+    values = {n: t.values[turn // 2 % len(t.values)] for n, t in known.items() if t.values}
+    for at, chosen in itertools.product(range(12), (values if turn % 2 else {}, {})):
+        request |= {"block": blocks[(turn + at) % len(blocks)], "tunables": chosen}
+        with suppress(InputError):  # more shared memory than there is
+            plan_for(workload, **request)
+            break
+    return workload, request
+
+
+@pytest.mark.parametrize(("name", "turn"), crossed(WRITTEN, range(36), every=3))
+def test_counts_equal_those_of_an_independent_model(name: str, turn: int) -> None:
+    """Every shipped kernel: in 36 turns twelve blocks in each of three sizes."""
+    workload, request = case(name, turn)
+    runner, inputs = ready_runner(workload, **request)
+    try:
+        for launch, step in enumerate(runner.plan.steps):
+            grid_x, grid_y, grid_z = step.grid
+            warps = -(-step.threads_per_block // 32)
+            place = (turn * 7) % grid_x, (turn * 5) % grid_y, (turn * 3) % grid_z
+            look = AccessLook(launch=launch, block=place, warp=turn % warps)
+            check(runner.plan, step, inputs, look, runner.accesses(look))
+    finally:
+        runner.free()
+
+
+def check(plan: Plan, step: KernelLaunch, inputs: Inputs, look: AccessLook, found: Trace) -> None:
+    functions, arrays = model.functions_of(plan, step), model.arrays_of(plan, inputs)
+    block, memory = model.run_block(plan, step, functions, arrays, look.block, look.warp)
+    expected = model.counted(block.requests, memory)
+    assert joined(found.rows) == expected
+    assert found.requests_total == sum(one.requests for one in expected.values())
+    for array in found.arrays:
+        mine = memory[array.name]
+        assert (array.warp_B, array.block_B) == (mine.of_warp.sum(), mine.of_block.sum())
+        assert (array.block_read_B, array.block_written_B) == (mine.read_B, mine.written_B)
+
+
+def joined(rows: tuple[AccessRow, ...]) -> dict[Place, model.Counted]:
+    """Return the counts of what lies at the same line together."""
+    found: dict[Place, model.Counted] = {}
+    for row in rows:
+        place = Place(row.line, row.kind, row.array, row.width_B)
+        both = zip(found.get(place, (0,) * 7), counts(row), strict=True)
+        found[place] = model.Counted(*(a + b for a, b in both))
+    return found
+
+
+BY_DAY = ("matmul/naive", "scan/look_back")
 
 
 @pytest.mark.parametrize(
-    ("case", "turn"),
-    crossed(CASES, range(9), name=lambda c: f"{c.variant}-{c.launch}-{c.precision}"),
+    "name",
+    [name if name in BY_DAY else pytest.param(name, marks=pytest.mark.long) for name in WRITTEN],
 )
-def test_counts_equal_those_of_an_independent_model(case: Case, turn: int) -> None:
-    """Every shipped kernel: in a turn four of its blocks, in all nine turns twelve in each size."""
-    for number in range(turn // 3, len(case.blocks), 3):
-        check(case, case.blocks[number], case.sizes[(number // 3 + turn) % 3], number)
-
-
-def check(case: Case, block: tuple[int, ...], size: int, number: int) -> None:
-    width, height = (*block, 1)[:2]
-    runner, _ = ready_runner(
-        shipped(case.workload),
-        variant=case.variant,
-        size={"N": size},
-        block=block,
-        precision=case.precision,
-    )
+def test_the_model_comes_to_what_the_kernel_comes_to(name: str) -> None:
+    workload, request = case(name, 0)
+    runner, inputs = ready_runner(workload, **request)
+    plan = runner.plan
     try:
-        step = runner.plan.steps[case.launch]
-        grid_x, grid_y, _ = step.grid
-        warps = -(-width * height // 32)
-        bx, by = (number * 7) % grid_x, (number * 5) % grid_y
-        look = AccessLook(launch=case.launch, block=(bx, by, 0), warp=number % warps)
-        found = runner.accesses(look)
-        tile = runner.plan.defines.get("TILE", 0)
-        n = size if case.launch == 0 else runner.plan.steps[0].grid[0]
+        runner.launch(1)
+        outputs = runner.download(tuple(a.name for a in plan.outputs))
     finally:
         runner.free()
-    block_lanes = {
-        i: list(
-            case.program(
-                model.Thread(i % width, i // width, bx, by, width, height, grid_x), n, tile
-            )
-        )
-        for i in range(width * height)
-    }
-    lanes = {i % 32: block_lanes[i] for i in block_lanes if i // 32 == look.warp}
-    itemsize_B = ITEMSIZE_B[case.precision]
-    expected = model.counted(lanes, itemsize_B, SHARED)
-    assert joined(found.rows) == expected, (block, size)
-    assert found.requests_total == sum(one.requests for one in expected.values())
-    for array in found.arrays:
-        of_warp = {t.element for ts in lanes.values() for t in ts if t.array == array.name}
-        of_block = {t.element for ts in block_lanes.values() for t in ts if t.array == array.name}
-        assert array.warp_B == itemsize_B * len(of_warp)
-        assert array.block_B == itemsize_B * len(of_block)
-
-
-def joined(rows: tuple[AccessRow, ...]) -> dict[tuple[str, str], model.Counted]:
-    """Return the counts by expression and kind, of all lines together."""
-    found: dict[tuple[str, str], model.Counted] = {}
-    for row in rows:
-        so_far = found.get((row.text, row.kind), model.Counted(0, 0, 0, 0, 0, 0, 0))
-        both = zip(so_far, counts(row), strict=True)
-        found[row.text, row.kind] = model.Counted(*(a + b for a, b in both))
-    return found
+    arrays = model.arrays_of(plan, inputs)
+    for step in plan.steps:
+        functions = model.functions_of(plan, step)
+        for x, y, z in itertools.product(*map(range, step.grid)):
+            model.run_block(plan, step, functions, arrays, (x, y, z))
+    for array, values in outputs.items():
+        mine = arrays[array].view(values.dtype).reshape(values.shape)
+        assert np.allclose(mine, values, rtol=1e-5, atol=1e-5), array
 
 
 @pytest.mark.parametrize(
@@ -209,18 +239,12 @@ def test_counts_of_random_indices_equal_the_model(
         block=block,
         precision="fp32",
     )
-    lanes = {
-        lane: [
-            model.Touch("A", "read", (), "A", at & 65535),
-            model.Touch("s", "write", (), "s", at & 4095),
-        ]
-        for lane in range(min(32, block[0] * block[1]))
-        for at in [computed(lane % block[0], lane // block[0], place)]
-    }
-    expected = model.counted(lanes, 4, frozenset("s"))
+    at = [computed(lane % block[0], lane // block[0], place) for lane in range(math.prod(block))]
+    read = [(lane, (one & 65535) * 4) for lane, one in enumerate(at[:32])]
+    written = [(lane, (one & 4095) * 4) for lane, one in enumerate(at[:32])]
     mine = {(r.array, r.kind): counts(r) for r in found.rows}
-    assert mine["A", "read"] == expected["A", "read"]
-    assert mine["s", "write"] == expected["s", "write"]
+    assert mine["A", "read"] == model.count_of(read, 4, in_banks=False)
+    assert mine["s", "write"] == model.count_of(written, 4, in_banks=True)
 
 
 # ---- what a kernel may be made of
@@ -369,6 +393,22 @@ def test_shared_memory_in_nested_blocks_and_helpers_keeps_its_name() -> None:
     assert names["one", "read"] == "one" and rows["one", "write"].lanes == 1
 
 
+def test_a_copy_past_the_registers_reads_and_writes_so_many_bytes() -> None:
+    rows = rows_of(
+        kernel(
+            "#define BRING(k) __pipeline_memcpy_async(&s[4 * i], A + (k), 16)\n"
+            "__shared__ float s[256]; const float *from[1] = {A + 4 * i};\n"
+            "if (i < 16) BRING(8 * i);\n__pipeline_memcpy_async(s + i, from[0],\n8, 4);\n"
+            "__pipeline_wait_prior(0);\n__syncthreads();\nB[i] = s[i];",
+            "#include <cuda_pipeline_primitives.h>",
+        )
+    )
+    read, written = rows["A + (8 * i)", "read"], rows["&s[4 * i]", "write"]
+    assert (read.width_B, read.lanes, read.sectors, read.used_B) == (16, 16, 16, 256)
+    assert (written.width_B, written.passes, written.least_passes) == (16, 2, 2)
+    assert (rows["s + i", "write"].width_B, rows["from[0]", "read"].width_B) == (8, 4)
+
+
 def test_threads_that_left_before_a_barrier_ask_for_nothing() -> None:
     rows = rows_of(
         kernel(
@@ -414,6 +454,28 @@ def test_what_finds_no_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.requests_total == 10
 
 
+def test_a_warp_that_is_recorded_alone_finds_the_arrays_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gpuexplorer.backends.opencl.recording.MOST_NOTES", 64 * 2)
+    source = (
+        "__global__ void made(const float *A, float *B, int *drawn, int N)\n{\n"
+        "__shared__ int tile; int i = threadIdx.x;\nif (i == 0) tile = atomicAdd(drawn, 1);\n"
+        "__syncthreads();\nB[tile * 64 + i] = A[tile * 64 + i];\n}\n"
+    )
+    arrays = (
+        'A = { shape = ["N"], role = "in" }\nB = { shape = ["N"], role = "out" }\n'
+        'drawn = { shape = ["1"], role = "inout", type = "int", fill = "zeros" }'
+    )
+    made = made_workload(
+        source, arrays=arrays, args='["A", "B", "drawn", "N"]', variant='reset = ["drawn"]'
+    )
+    found = trace(made, size={"N": 256}, block=(64,), precision="fp32")
+    assert all(one.block_B is None for one in found.arrays), "the whole block found room"
+    read = [r for r in found.requests if found.rows[r.row].array == "A"]
+    assert read[0].offsets_B[:2] == (0, 4)
+
+
 @pytest.mark.parametrize(
     ("body", "where", "what"),
     [
@@ -421,7 +483,6 @@ def test_what_finds_no_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ("float &b = B[i];\nb = A[i];", "made.cu:5", "the reference to 'B[i]'"),
         ("const float (*rows)[8] = (const float (*)[8])A;\nB[i] = rows[0][i];", "made.cu:5",
          "pointer or reference to an array"),
-        ("__pipeline_memcpy_async(B + i, A + i, 4);", "made.cu:5", "memcpy_async copies"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_followed_is_refused_with_its_line(body: str, where: str, what: str) -> None:

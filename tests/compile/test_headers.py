@@ -239,8 +239,8 @@ def test_a_toolkit_of_another_major_version_is_left_alone(elsewhere: Path) -> No
 def test_a_file_that_is_not_found_is_told_from_headers_that_are_not_installed(
     elsewhere: Path,
 ) -> None:
-    files = {"k.cu": '#include "mine.cuh"\n__global__ void k() { }\n'}
-    with pytest.raises(WorkFailed, match=r"mine\.cuh\"; put that file beside the source$"):
+    files = {"k.cu": '#include "mine.cuh"\n__global__ void k() { mine(); }\n'}
+    with pytest.raises(WorkFailed, match=r"k\.cu:2: .*; put mine\.cuh beside the source, or "):
         compile_kernels("k.cu", files, "sm_80")
     shutil.rmtree(elsewhere / "crt")
     headers.headers_in.cache_clear()

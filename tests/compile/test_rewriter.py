@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpuexplorer.compile.prelude_parts import used_parts
 from gpuexplorer.compile.rewriter import Rewritten, rewrite
 from gpuexplorer.core.errors import WorkFailed
-from gpuexplorer.workloads.cuda_source import CudaSource, blank, inline_includes
+from gpuexplorer.workloads.cuda_source import CudaSource, blank
 
 FIRST = '#line 1 "k.cu"\n'
 
@@ -217,39 +217,6 @@ def test_text_in_comments_and_strings_is_never_touched(text: str) -> None:
     assert body(source) == source
 
 
-# ---- includes of the folder
-
-
-def test_included_files_are_put_in_place_under_their_own_name() -> None:
-    flat = inline_includes(
-        "k.cu", {"k.cu": 'int a;\n#include "h.cuh"\nint oops;\n', "h.cuh": "int b;\nint c;"}
-    )
-    source = CudaSource(flat)
-    assert source.where(flat.index("int a")) == "k.cu:1"
-    assert source.where(flat.index("int c")) == "h.cuh:2"
-    assert source.where(flat.index("int oops")) == "k.cu:3"
-
-
-def test_a_file_included_once_appears_once() -> None:
-    files = {
-        "k.cu": '#include "a.h"\n#include "b.h"\n',
-        "a.h": '#pragma once\n#include "b.h"\n',
-        "b.h": "#pragma once\nint b;\n",
-    }
-    assert inline_includes("k.cu", files).count("int b;") == 1
-
-
-def test_files_that_include_each_other_are_refused() -> None:
-    files = {"k.cu": '#include "a.h"\n', "a.h": '#include "k.cu"\n'}
-    with pytest.raises(WorkFailed, match="never end"):
-        inline_includes("k.cu", files)
-
-
-def test_an_include_in_a_comment_is_not_one() -> None:
-    text = '/*\n#include "h.cuh"\n*/'
-    assert inline_includes("k.cu", {"k.cu": text, "h.cuh": "int b;"}) == FIRST + text
-
-
 # ---- refusals
 
 KERNEL = "__global__ void k(float *A, int N)\n{{\n    __shared__ float s[32];\n{}\n}}\n"
@@ -381,9 +348,10 @@ def test_plain_c_is_told_where_pointers_point() -> None:
     assert "__local float *middle" not in rewritten(text).source
 
 
-def test_a_header_that_is_not_there_is_refused_with_its_line() -> None:
-    with pytest.raises(WorkFailed, match=r"k.cu:2: there is no file 'mine.h' in the folder"):
-        rewritten('// "mine.h" follows\n#include "mine.h"\n__global__ void k(int *A) { }\n')
+def test_a_header_that_is_not_there_is_set_aside_and_known() -> None:
+    found = rewritten('// "mine.h" follows\n#include "mine.h"\n__global__ void k(int *A) { }\n')
+    assert found.without == ("mine.h",)
+    assert "#include" not in found.source
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
 from gpuexplorer.compile.program import Nvrtc
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import Cancelled, CannotRunHere, InputError, WorkFailed
-from gpuexplorer.engine.analyze import analyze_file, analyze_variant, read_kernel_file
+from gpuexplorer.engine.analyze import analyze_file, analyze_variant
 from gpuexplorer.engine.compiler import Compiler
 from gpuexplorer.engine.variant_on import VariantOn
-from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.loader import kernel_sources, load
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.support.kernels import MATMUL_MANIFEST
 
@@ -114,12 +114,12 @@ def test_files_beside_it_are_included(tmp_path: Path) -> None:
     path = written(
         tmp_path, '#include "a.cuh"\n__global__ void k(float *A) { A[0] = same(A[1]); }\n'
     )
-    assert set(read_kernel_file(path).files) == {"k.cu", "a.cuh", "b.cuh"}
+    assert set(kernel_sources(path, below=True)) == {"k.cu", "a.cuh", "b.cuh"}
     outside = tmp_path / "inner" / "k.cu"
     outside.parent.mkdir()
     secret = written(tmp_path, "secret", "secret.h")
     outside.write_text(f'#include "{secret}"\n#include "../secret.h"\n', encoding="utf-8")
-    assert set(read_kernel_file(outside).files) == {"k.cu"}
+    assert set(kernel_sources(outside, below=True)) == {"k.cu"}
     assert [k.name for k in analyze_file(path, ["sm_75"]).kernels] == ["k"]
 
 

@@ -11,7 +11,6 @@ from gpuexplorer.backends.opencl.build_log import clean_log, first_error
 from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.compile.access_sites import Sites
 from gpuexplorer.compile.cache import DiskCache, key
-from gpuexplorer.compile.origin import Origin
 from gpuexplorer.compile.prelude import Language, opencl_prelude
 from gpuexplorer.compile.prelude_recording import RECORDING
 from gpuexplorer.compile.printing import Printed
@@ -19,6 +18,7 @@ from gpuexplorer.compile.rewriter import PortableKernel, Rewritten, rewrite
 from gpuexplorer.compile.symbols import filled_B, room_for
 from gpuexplorer.compile.thread_numbers import MOST_THREADS
 from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.workloads.includes import to_correct
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
 
 MAX_PROGRAMS = 128
@@ -132,7 +132,7 @@ def _build(
     entry = key(text, options, probed.platform, probed.name, probed.driver, str(probed.lanes or ""))
     program = _from_binary(session, cache, entry, options)
     if program is None:
-        program = _compile(session, text, step.source, rewritten.origin)
+        program = _compile(session, text, step.source, rewritten)
         binaries = program.get_info(session.cl.program_info.BINARIES)
         if binaries and binaries[0]:
             cache.put(entry, binaries[0])
@@ -182,16 +182,16 @@ def _built(session: OpenclSession, text: str) -> Any:
         return program.build(_options(session), cache_dir=False)
 
 
-def _compile(session: OpenclSession, text: str, source: str, origin: Origin) -> Any:
+def _compile(session: OpenclSession, text: str, source: str, rewritten: Rewritten) -> Any:
     cl = session.cl
     try:
         return _built(session, text)
     except (cl.Error, RuntimeError) as error:
-        log = clean_log(str(error), origin)
+        log = clean_log(str(error), rewritten.origin)
         first = first_error(log)
         what = f"{first.where}: {first.what}" if first else f"{source}: {log or error}"
         raise WorkFailed(
             f"the kernel does not compile: {what}",
-            remedy="correct the source",
+            remedy=to_correct(rewritten.without),
             detail=log,
         ) from None

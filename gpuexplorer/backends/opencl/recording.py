@@ -41,6 +41,8 @@ class RecordedLaunch:
     """The kernel's arguments, as the driver takes them."""
     fill: Callable[[BuiltProgram], None]
     """Fills the variables outside of functions of a program."""
+    begin: Callable[[], None]
+    """Leaves arrays as they are before the launch."""
 
     def look(self, look: AccessLook) -> Trace:
         """Run one block and return what a warp of it asked for.
@@ -93,6 +95,7 @@ class RecordedLaunch:
         found = np.empty((lanes, capacity), NOTE)
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
         buffers = [cl.Buffer(session.context, flags, hostbuf=a) for a in (head, states, found)]
+        self.begin()
         try:
             begin = cl.Kernel(built.program, BEGIN)
             begin.set_args(*buffers)

@@ -352,19 +352,22 @@ class OpenCLRunner(Runner):
             )
         arrays, enqueue = self._owned(), self._cl.enqueue_nd_range_kernel
         self._claim()
-        if self.plan.reset:
-            arrays.reset(self.plan.reset)
-        if look.launch:
-            arrays.clear_indices()
-        for before in self._launches[: look.launch]:
-            enqueue(self._queue, before.made.kernel, before.global_size, before.step.block)
+
+        def begin() -> None:
+            if self.plan.reset:
+                arrays.reset(self.plan.reset)
+            if look.launch:
+                arrays.clear_indices()
+            for before in self._launches[: look.launch]:
+                enqueue(self._queue, before.made.kernel, before.global_size, before.step.block)
+
         launch = self._launches[look.launch]
         values, buffers = self._values(launch), self._owned().buffers
 
         def fill(built: BuiltProgram) -> None:
             fill_symbols(self._session, built, launch.symbols, buffers)
 
-        return RecordedLaunch(self._session, self.plan, launch.step, values, fill).look(look)
+        return RecordedLaunch(self._session, self.plan, launch.step, values, fill, begin).look(look)
 
     def resources(self) -> Resources:
         """Return the shared memory of the hungriest step; a CPU has no registers to count."""
