@@ -46,6 +46,7 @@ def conclusions(tuning: Tuning) -> list[str]:
     if tuning.chosen is not None:
         lines.append(f"Use {knob_words(tuning.chosen)}: {tuning.why}.")
         lines += _gain(tuning)
+        lines += [tuning.not_verified] if tuning.not_verified else []
         others = len(tuning.tied) - 1
         if others:
             lines.append(

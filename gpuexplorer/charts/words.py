@@ -256,6 +256,9 @@ def unverified_words(results: Sequence[RunResult]) -> str | None:
     missing = sum(c is None or bool(c.not_compared) for c in checks)
     if not missing:
         return None
+    reasons = {r.not_verified for r in results if r.verification is None}
+    if missing == len(results) and None not in reasons and len(reasons) == 1 and not left:
+        return f"Not verified: {reasons.pop()}."
     if not left or None in checks:
         return plural(
             missing,

@@ -15,6 +15,7 @@ from gpuexplorer.cli.keeping import history_of, say_kept, warn_not_kept
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_results
+from gpuexplorer.cli.own_files import teller
 from gpuexplorer.cli.progress import now_and_then
 from gpuexplorer.cli.sessions import open_session, python_of
 from gpuexplorer.cli.sheets import print_sheet
@@ -125,8 +126,9 @@ def _wanted(options: argparse.Namespace) -> list[ContestantRequest]:
     options.workload = options.workload or ""
     shared = request_of(options)
     return read_words(
-        options.words, shared, options.kernels, as_stored=options.stored, engine=options.python
-    )
+        options.words, shared, options.kernels, as_stored=options.stored, engine=options.python,
+        hidden=teller(options.workload),
+    )  # fmt: skip
 
 
 # ---- stored runs as they are

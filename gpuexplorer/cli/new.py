@@ -10,7 +10,8 @@ from gpuexplorer.cli.own_files import answers_of, describe
 from gpuexplorer.cli.workloads import print_workload
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.exchange.files import atomic_file
-from gpuexplorer.workloads.kernel_file import Answers, is_kernel_file
+from gpuexplorer.workloads.kernel_answers import Answers
+from gpuexplorer.workloads.kernel_file import is_kernel_file
 from gpuexplorer.workloads.loader import kernel_workload
 
 FIRST_FILE = """\

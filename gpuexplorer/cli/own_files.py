@@ -12,14 +12,9 @@ from gpuexplorer.cli.messages import say
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import plural
 from gpuexplorer.workloads.instances import plain_name
-from gpuexplorer.workloads.kernel_file import (
-    NOTHING,
-    Answers,
-    is_kernel_file,
-    manifest_path,
-    pairs,
-    split_reference,
-)
+from gpuexplorer.workloads.kernel_answers import NOTHING, Answers, pairs, split_reference
+from gpuexplorer.workloads.kernel_file import is_kernel_file
+from gpuexplorer.workloads.kernel_manifest import manifest_path
 from gpuexplorer.workloads.loader import (
     is_own_file,
     keep_manifest,
@@ -60,15 +55,20 @@ def take_files(options: argparse.Namespace) -> None:
 
 def chosen(options: argparse.Namespace, name: str) -> Workload:
     """Return the workload that a command names; say which others of its name are not meant."""
+    return pick(load(options.kernels, teller(name)), name)
+
+
+def teller(name: str = "") -> Callable[[Workload, Workload], None]:
+    """Return what says of a workload that another one has its name; of one name, or of all."""
 
     def tell(other: Workload, winner: Workload) -> None:
-        if winner.name == name:
+        if name in ("", winner.name):
             say(
-                f"gpuexplorer: warning: {other.source.origin} is named '{name}', too, and "
+                f"gpuexplorer: warning: {other.source.origin} is named '{winner.name}', too, and "
                 f"{winner.source.origin} is used"
             )
 
-    return pick(load(options.kernels, tell), name)
+    return tell
 
 
 def answers_of(options: argparse.Namespace) -> Answers:

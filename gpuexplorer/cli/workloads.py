@@ -11,6 +11,7 @@ import msgspec
 from gpuexplorer.charts.words import block_words
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
+from gpuexplorer.cli.own_files import teller
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.device import DeviceList
@@ -33,7 +34,7 @@ def command(options: argparse.Namespace) -> int:
     if options.name and is_own_file(options.name):  # which is read and not run
         own = own_workload(Path(options.name))
         options.kernels, options.name = [*options.kernels, Path(options.name)], own.name
-    workloads = load(options.kernels)
+    workloads = load(options.kernels, teller(options.name or ""))
     shown = [pick(workloads, options.name)] if options.name else list(workloads.values())
     if options.json is not None:
         document = {"schema": SCHEMA, "workloads": [_document(w) for w in shown]}

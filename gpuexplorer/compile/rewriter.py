@@ -34,9 +34,9 @@ from gpuexplorer.compile.subscripts import Subscripts
 from gpuexplorer.compile.type_probes import probe_name, resolved, type_aliases, type_probes
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter, Signature, blank
+from gpuexplorer.workloads.declared_symbols import writable
 from gpuexplorer.workloads.includes import includes_of, inline_includes
 from gpuexplorer.workloads.instances import instance_text, split_entry
-from gpuexplorer.workloads.symbols import writable
 
 _RETYPED = {
     "size_t": "ulong",

@@ -182,6 +182,13 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
         return VERIFIED
 
 
+def not_verified(check: Verification | None) -> str:
+    """Return what a figure says of a result that was not all verified; empty for others."""
+    if check is None:
+        return "not verified"
+    return "" if check.whole is not None else check.words
+
+
 class Arithmetic(msgspec.Struct, frozen=True, kw_only=True):
     """What a framework really computed in, beside what it was asked for."""
 

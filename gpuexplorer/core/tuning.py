@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -112,6 +112,9 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     """The time of ``start`` over that of ``chosen``, with its 95 % interval."""
     start_ci95_low: Ratio | None = None
     start_ci95_high: Ratio | None = None
+    not_verified: Annotated[str, msgspec.Meta(max_length=1_000)] | None = None
+    """What nobody knows to be right of the finalists' results, in a sentence; None where all were
+    verified, and in older documents."""
     stopped_by: StoppedBy
     search_s: Seconds
     final_s: Seconds

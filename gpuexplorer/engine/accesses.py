@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession, RunProgress
+from gpuexplorer.workloads.plan import KernelLaunch
 from gpuexplorer.workloads.planning import launch_steps
 from gpuexplorer.workloads.workload import Workload
 
@@ -32,16 +33,21 @@ def count_requests(
     known = any(traffic.kind == "requested" for traffic in record.prepared.traffic)
     if known or config.block is None or device.backend != "opencl" or device.kind != "cpu":
         return ()
-    found = []
     try:
         _, steps = launch_steps(workload, config, device)
         blocks = sum(math.prod(step.grid) for step in steps)
         if record.summary().median_s * (config.threads or 1) > blocks * LONGEST_BLOCK_S:
             return ()
-        for number, step in enumerate(steps):
-            x, y, z = (blocks // 2 for blocks in step.grid)
-            look = AccessLook(launch=number, block=(x, y, z))
-            found.append(session.accesses(config, workload, look, on_progress=on_progress))
+        return tuple(
+            session.accesses(config, workload, look, on_progress=on_progress)
+            for look in middle_looks(steps)
+        )
     except (ExplorerError, KeyboardInterrupt):
         return ()
-    return tuple(found)
+
+
+def middle_looks(steps: Sequence[KernelLaunch]) -> Iterator[AccessLook]:
+    """Yield a warp of the block in the middle of each launch's grid, which stands for all."""
+    for number, step in enumerate(steps):
+        x, y, z = (blocks // 2 for blocks in step.grid)
+        yield AccessLook(launch=number, block=(x, y, z))

@@ -45,6 +45,7 @@ from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.late import LateView
 
 if TYPE_CHECKING:
+    from gpuexplorer.core.accesses import AccessProfile
     from gpuexplorer.gui.panels.accesses import AccessesView
     from gpuexplorer.gui.views.compare import CompareView
     from gpuexplorer.gui.views.lab import LabView
@@ -71,6 +72,7 @@ class Panels(QSplitter):
 
     def __init__(self, session: Session) -> None:
         super().__init__(Qt.Orientation.Vertical)
+        self._live_model = session.live_model
         self._told: tuple[object, ...] | None = None
         """What the captions of the live view say."""
         self.lesson_folders: Callable[[], Sequence[Path]] = tuple
@@ -246,6 +248,12 @@ class Panels(QSplitter):
         above = max(1, sum(sizes[:-1]))
         self.plots.setSizes([s - missing * s // above for s in sizes[:-1]] + [wanted])
 
+    def take_requests(self, profiles: tuple[AccessProfile, ...]) -> None:
+        """Show with the current run what was counted of its kernel."""
+        self._live_model.take_requests(profiles)
+        self.traffic.refresh()
+        self.insight.advice.look()
+
     def close_accesses(self) -> None:
         """End what the Accesses view compiles, if it was ever shown."""
         from gpuexplorer.gui.panels.accesses import AccessesView
@@ -297,6 +305,7 @@ def _accesses(session: Session, panels: Panels) -> QWidget:
 
     view = AccessesView(session, lambda: panels.kernel.architecture)
     view.restored.connect(panels.restored)
+    view.requests_counted.connect(panels.take_requests)
     return view
 
 

@@ -13,8 +13,10 @@ from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.gui.drops import FileDrops
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.kernel_file import SUFFIX as KERNEL_SUFFIX
-from gpuexplorer.workloads.kernel_file import Answers, is_kernel_file, manifest_path
+from gpuexplorer.workloads.kernel_file import is_kernel_file
+from gpuexplorer.workloads.kernel_manifest import manifest_path
 from gpuexplorer.workloads.loader import (
     is_own_file,
     keep_manifest,

@@ -41,7 +41,7 @@ from gpuexplorer.results.comparison import sheet_of as comparison_sheet
 from gpuexplorer.results.runs import ranked
 from gpuexplorer.results.runs import sheet_of as runs_sheet
 from gpuexplorer.search.stored import compare_runs, labels_of_runs
-from gpuexplorer.studies import kind_of, study_of
+from gpuexplorer.studies import kind_of, sheet_of, study_of
 
 MOST_BARS = 40
 """Configurations of a chart of bars; of more the fastest."""
@@ -124,7 +124,7 @@ def _on_study(study: Study) -> tuple[str, str]:
     body = paragraph(f"{kind.subject_of(study)} · {study.device} · {study.time_utc}", "lead")
     if study.runs:
         body += section("Chart", figure(partial(kind.chart, study), 1))
-    body += sheet_sections(kind.sheet(study))
+    body += sheet_sections(sheet_of(study))
     return study.title, body + section("How it was measured", bullets(study.notes))
 
 

@@ -10,15 +10,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.fields import Amount, Count, Seconds
-from gpuexplorer.core.result import Resources
+from gpuexplorer.core.result import Resources, not_verified
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.errors import LongRun
@@ -68,6 +69,8 @@ class MapCell:
     ratio: Comparison | None = None
     """Its time over the best's, of a finalist."""
     resources: Resources | None = None
+    not_verified: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    """What nobody knows to be right of its result, in words; empty where all was verified."""
 
     @property
     def flop_per_s(self) -> float | None:
@@ -350,6 +353,7 @@ class BlockMap:
             out=runner.out,
             ratio=compared.get(number),
             resources=record.prepared.resources,
+            not_verified=not_verified(record.prepared.verification),
         )
 
     def _step(self, number: int) -> MapStep:

@@ -109,6 +109,7 @@ def read_words(
     *,
     as_stored: bool = False,
     engine: str | None = None,
+    hidden: Callable[[Workload, Workload], None] | None = None,
 ) -> list[ContestantRequest]:
     """Read everything that takes part: words, and runs at hand.
 
@@ -116,9 +117,10 @@ def read_words(
     the first stored run, but for what ``shared`` does say. With ``as_stored`` stored runs are not
     to be measured again, and their workloads need not be here. ``engine`` is what the user says for
     all of them; without it a stored run is measured in the engine it was, if that is still there.
-    Raises InputError for a word that cannot be read, and what ``stored`` raises.
+    ``hidden`` is that of ``load``. Raises InputError for a word that cannot be read, and what
+    ``stored`` raises.
     """
-    workloads = load(kernels)
+    workloads = load(kernels, hidden)
     named = shared.workload or None
     parted = [(w, None) if isinstance(w, RunResult) else split_engine(w) for w in words]
     runs = [_run_of(word, named, stored) for word, _ in parted]

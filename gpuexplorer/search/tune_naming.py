@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpuexplorer.charts.words import unverified_words
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.knobs import block_words
@@ -56,6 +57,7 @@ def named_of(runs: Sequence[Finished], compare: Compare, start: RunConfig) -> di
         "best": best.result.config,
         "chosen": chosen,
         "why": why,
+        "not_verified": unverified_words([run.result for run in runs]),
         "start_ratio": over.ratio if over else 1.0 if chosen.key == start.key else None,
         "start_ci95_low": over.ci95_low if over else None,
         "start_ci95_high": over.ci95_high if over else None,

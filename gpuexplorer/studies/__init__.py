@@ -15,6 +15,7 @@ lets through, ``document`` returns what was measured by then.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 import msgspec
 
 from gpuexplorer.charts.spec import ChartSpec
+from gpuexplorer.charts.words import unverified_words
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Sheet
@@ -82,7 +84,8 @@ def study_of(rests: Sequence[Mapping[str, Any]], runs: Sequence[RunResult]) -> S
 
 def sheet_of(study: Study) -> Sheet:
     """Return a study as a table."""
-    return kind_of(study).sheet(study)
+    sheet, left = kind_of(study).sheet(study), unverified_words(study.runs)
+    return replace(sheet, notes=(*sheet.notes, left)) if left else sheet
 
 
 def chart_of(study: Study) -> ChartSpec:
@@ -90,4 +93,6 @@ def chart_of(study: Study) -> ChartSpec:
     kind = kind_of(study)
     chart = kind.chart(study)
     about = kind.caption(study).words if study.runs else kind.subject_of(study)
-    return msgspec.structs.replace(chart, subtitle=f"{about}\n{chart.subtitle}")
+    left = unverified_words(study.runs)
+    notes = (*chart.notes, left) if left else chart.notes
+    return msgspec.structs.replace(chart, subtitle=f"{about}\n{chart.subtitle}", notes=notes)

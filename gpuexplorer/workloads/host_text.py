@@ -1,6 +1,6 @@
 """What the host code of a CUDA file says: its constants, launches and allocations.
 
-Nothing is compiled. Expressions are read where C and Python mean the same by them.
+Nothing is compiled.
 """
 
 from __future__ import annotations
@@ -8,25 +8,23 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from gpuexplorer.workloads.c_expressions import (
+    DEEPEST,
+    REAL_NUMBERS,
+    definitions,
+    factors,
+    number_of,
+    read_expression,
+    with_sizes,
+)
 from gpuexplorer.workloads.cuda_source import CudaSource
+from gpuexplorer.workloads.declared_symbols import filled_by_host
 from gpuexplorer.workloads.instances import split_list
-from gpuexplorer.workloads.symbols import filled_by_host
 
-_WHOLE_TYPE = (
-    r"(?:unsigned\s+long\s+long|unsigned\s+int|unsigned|long\s+long|long|int|size_t|auto|uint|"
-    r"u?int(?:32|64)_t)"
-)
-_DEFINED = re.compile(
-    rf"\b(?:const\s+|constexpr\s+|static\s+)*{_WHOLE_TYPE}\s+(?=[A-Za-z_]\w*\s*=)"
-)
-_DEFINED_REAL = re.compile(
-    r"\b(?:const\s+|constexpr\s+|static\s+)*(?:float|double)\s+(?=[A-Za-z_]\w*\s*=)"
-)
-_NAMED_VALUE = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+([^\n]+)", re.MULTILINE)
 _LAUNCH = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<(?!<)((?:[^<>;]|<[^<>;]*>)*)>)?\s*<<<")
 _POINTS_TO = r"\b(float|double|__half|half|unsigned(?:\s+int)?|int)\s*\*[^;()]*\b"
@@ -40,18 +38,9 @@ _SIDE_OF = re.compile(r"\b([A-Za-z_]\w*)\s*\.\s*([xyz])\b")
 _ALLOCATED = re.compile(
     r"\bcudaMalloc(?:Managed|Async)?\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)\s*)?&\s*([\w.]+)\s*,"
 )
-_SIZEOF = re.compile(r"\bsizeof\s*\(\s*([\w\s]+?)\s*\)")
-_SIZES_B = {
-    "char": 1, "unsigned char": 1, "uint8_t": 1, "half": 2, "__half": 2, "short": 2, "float": 4,
-    "int": 4, "unsigned": 4, "unsigned int": 4, "uint": 4, "double": 8, "long long": 8,
-    "unsigned long long": 8, "size_t": 8, "float2": 8, "int2": 8, "float3": 12, "float4": 16,
-    "int4": 16, "uchar4": 4, "double2": 16,
-}  # fmt: skip
 _IN_FORMULAS = (ast.BinOp, ast.Constant, ast.Add, ast.Sub, ast.Mult, ast.Load)
 _MOST_EXPANSIONS = 100
 _LONGEST = 200_000
-_CAST = re.compile(rf"\(\s*(?:const\s+)?{_WHOLE_TYPE}\s*\)|\bstatic_cast\s*<[^<>]*>")
-_DEEPEST = 12
 
 
 @dataclass(frozen=True)
@@ -81,8 +70,8 @@ class HostText:
             m[1]: ([n.strip() for n in m[2].split(",")], m[3].replace("\\\n", " ").strip())
             for m in _CALLED.finditer(source.plain)
         }
-        found = {**dict(definitions(outside, _DEFINED_REAL)), **dict(definitions(outside))}
-        self._values = {name: _with_sizes(text) for name, text in found.items()}
+        found = {**dict(definitions(outside, REAL_NUMBERS)), **dict(definitions(outside))}
+        self._values = {name: with_sizes(text) for name, text in found.items()}
         self._dims = {
             made[1]: split_list(made[2])
             for match in _DIM3.finditer(outside)
@@ -94,7 +83,7 @@ class HostText:
 
     def number(self, text: str) -> float | None:
         """Return what a constant expression comes to; None where a name has no value."""
-        plain = _SIDE_OF.sub(self._side, _with_sizes(text))
+        plain = _SIDE_OF.sub(self._side, with_sizes(text))
         return number_of(plain, {**self.macros, **self._values}, 0)
 
     def _side(self, match: re.Match[str]) -> str:
@@ -116,7 +105,7 @@ class HostText:
 
         ``threads * sizeof(float)`` of a block of ``threads`` is ``block_x * 4``.
         """
-        tree = read_expression(self._resolved(_with_sizes(launch.shared), 0))
+        tree = read_expression(self._resolved(with_sizes(launch.shared), 0))
         if tree is None:
             return None
         sides = {
@@ -137,7 +126,7 @@ class HostText:
     def _resolved(self, text: str, depth: int) -> str:
         """Return a name's definition, or the text itself."""
         known = self._values.get(text.strip())
-        return text if known is None or depth > _DEEPEST else self._resolved(known, depth + 1)
+        return text if known is None or depth > DEEPEST else self._resolved(known, depth + 1)
 
     def expanded(self, code: str) -> str:
         """Return some code with its macros that have parameters written out, as far as it goes."""
@@ -174,9 +163,8 @@ class HostText:
         nbytes = None if text is None else self.bytes(text)
         if text is None or not nbytes or nbytes % itemsize_B:
             return ()
-        tree = read_expression(_with_sizes(self._resolved(text, 0)))
-        factors = [] if tree is None else _factors(tree)
-        known = [(f, self.number(f)) for f in factors]
+        tree = read_expression(with_sizes(self._resolved(text, 0)))
+        known = [(f, self.number(f)) for f in ([] if tree is None else factors(tree))]
         sides = [f for f, n in known if not f.isdigit() and n is not None and n > 1]
         product = math.prod(n for f, n in known if f in sides and n is not None)
         if len(sides) == 1 and product * itemsize_B == nbytes:
@@ -238,11 +226,6 @@ class HostText:
 # ---- pieces of text
 
 
-def _with_sizes(text: str) -> str:
-    """Return an expression with the bytes of types in place of ``sizeof``."""
-    return _SIZEOF.sub(lambda m: str(_SIZES_B.get(" ".join(m[1].split()), m[0])), text)
-
-
 def _closing(code: str, opening: int) -> int | None:
     depth = 0
     for at in range(opening, len(code)):
@@ -252,74 +235,9 @@ def _closing(code: str, opening: int) -> int | None:
     return None
 
 
-def _factors(node: ast.expr) -> list[str]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        return [*_factors(node.left), *_factors(node.right)]
-    return [ast.unparse(node)]
-
-
 def _blanked(code: str, spans: Sequence[tuple[int, int]]) -> str:
     parts, kept = [], 0
     for start, end in spans:
         parts += [code[kept:start], " " * (end - start)]
         kept = end
     return "".join([*parts, code[kept:]])
-
-
-def definitions(code: str, kind: re.Pattern[str] = _DEFINED) -> Iterator[tuple[str, str]]:
-    """Yield the numbers that are defined in some code, whole ones or all, with their text."""
-    for match in kind.finditer(code):
-        end = code.find(";", match.end())
-        for part in split_list(code[match.end() : end if end >= 0 else len(code)]):
-            named = _NAMED_VALUE.match(part)
-            if named:
-                yield named[1], part[named.end() :].strip()
-
-
-def read_expression(text: str) -> ast.expr | None:
-    """Read a C expression that Python reads in the same way; None for any other."""
-    plain = re.sub(r"\b(0[xX][\da-fA-F]+|\d+)[uUlL]+\b", r"\1", _CAST.sub("", text))
-    plain = re.sub(r"(?<=\d)'(?=\d)", "", plain)
-    try:
-        return ast.parse(" ".join(plain.split()), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def number_of(text: str, values: Mapping[str, str], depth: int) -> float | None:
-    plain = re.sub(r"(?<![\w.])(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)[fF]\b", r"\1", text)
-    tree = read_expression(plain)
-    return None if tree is None or depth > _DEEPEST else _value(tree, values, depth)
-
-
-def _value(node: ast.expr, values: Mapping[str, str], depth: int) -> float | None:
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, int | float) else None
-    if isinstance(node, ast.Name):
-        if node.id not in values:
-            return None
-        others = {name: text for name, text in values.items() if name != node.id}
-        known = number_of(values[node.id], others, depth + 1)
-        if isinstance(values, dict):  # each name is worked out once
-            values[node.id] = "?" if known is None else repr(known)
-        return known
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _value(node.operand, values, depth)
-        return None if inner is None else -inner
-    if not isinstance(node, ast.BinOp):
-        return None
-    left, right = _value(node.left, values, depth), _value(node.right, values, depth)
-    if left is None or right is None or max(abs(left), abs(right)) > 2**53:
-        return None
-    if isinstance(node.op, ast.Add):
-        return left + right
-    if isinstance(node.op, ast.Sub):
-        return left - right
-    if isinstance(node.op, ast.Mult):
-        return left * right
-    if isinstance(node.op, ast.LShift) and isinstance(left, int) and right in range(53):
-        return left << int(right)
-    if isinstance(node.op, ast.Div) and right:
-        both = isinstance(left, int) and isinstance(right, int)
-        return math.trunc(left / right) if both else left / right
-    return None

@@ -6,19 +6,17 @@ which a run that is verified confirms or not.
 
 from __future__ import annotations
 
-import ast
-import itertools
-import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from gpuexplorer.workloads.c_expressions import definitions, names_in, read_expression
 from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter
-from gpuexplorer.workloads.host_text import HostText, definitions, number_of, read_expression
-from gpuexplorer.workloads.symbols import symbols_used
+from gpuexplorer.workloads.declared_symbols import symbols_used
+from gpuexplorer.workloads.host_text import HostText
+from gpuexplorer.workloads.index_shapes import Indices, Known
 
 AXES = "xyz"
 Use = Literal["in", "out", "inout"]
@@ -52,12 +50,6 @@ _LOOP = re.compile(
 _ELEMENT = re.compile(r"([A-Za-z_]\w*)\s*\[([^\[\]]+)\]")
 ROW = 8
 """Elements that each row of a sparse matrix gets."""
-_DEEPEST = 12
-MOST_TERMS = 64
-LARGEST = 2**53
-
-Term = tuple[str, ...]
-"""Names that are multiplied, sorted."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +107,12 @@ class _Reader:
         whole = [p.name for p in self._parameters if not p.is_pointer and _is_whole(p)]
         self._values = dict(definitions(self._body))
         self._axis = {n: a for n, text in self._values.items() if (a := _axis_of(text))}
-        self._bounds = self._read_bounds(whole)
-        used = {n for bound in self._bounds.values() for n in _names(bound)}
+        self._bounds, margins = self._read_bounds(whole)
+        used = {n for bound in self._bounds.values() for n in names_in(bound)}
         self._sizes = tuple(n for n in whole if n in used or self._scales(n))
+        self._indices = Indices(
+            Known(host, self._body, self._sizes, self._values, self._axis, self._bounds, margins)
+        )
 
     def found(self) -> KernelText:
         arrays = [p for p in self._parameters if p.is_pointer]
@@ -126,7 +121,7 @@ class _Reader:
         shapes = {
             p.name: self._declared_shape(p.name)
             if p.name in self._symbols
-            else self._shape(texts[p.name])
+            else self._indices.shape(texts[p.name])
             for p in arrays
         }
         rows = self._rows(texts)
@@ -153,8 +148,11 @@ class _Reader:
 
     # ---- bounds
 
-    def _read_bounds(self, whole: Sequence[str]) -> dict[str, str]:
-        """Return what each variable is compared with, as a formula over whole parameters."""
+    def _read_bounds(self, whole: Sequence[str]) -> tuple[dict[str, str], dict[str, int]]:
+        """Return what each variable is compared with, as a formula over whole parameters.
+
+        And how far from the border variables stay whose neighbours are looked at.
+        """
         known = {*whole, *self._host.macros}
         found: dict[str, str] = {}
         pairs = [(m[1], m[2]) for m in _BELOW.finditer(self._body)]
@@ -165,7 +163,7 @@ class _Reader:
             if margin := _MARGIN.match(text):
                 margins.append((name, margin[2]))
                 text = margin[1]
-            names = _names(text)
+            names = names_in(text)
             if name in known or text.count("(") != text.count(")") or not names <= known:
                 continue
             for macro in names - set(whole):  # a manifest knows the parameters alone
@@ -176,10 +174,9 @@ class _Reader:
             else:
                 if names and read_expression(text) is not None:
                     found.setdefault(name, text)
-        self._margins = {
+        return found, {
             name: max(int(number) for one, number in margins if one == name) for name, _ in margins
         }
-        return found
 
     def _scales(self, size: str) -> bool:
         """Return whether an index is multiplied by a parameter inside of a subscript."""
@@ -252,9 +249,9 @@ class _Reader:
             if not first or not last or first[1] != last[1] or first[1] not in texts:
                 continue
             tree = read_expression(f"({last[2]}) - ({first[2]})")
-            terms = None if tree is None else self._expand(tree, 0)
-            row = self._terms(first[2], 0) or {}
-            count = next(filter(None, map(self._bound_of, row)), None)
+            terms = None if tree is None else self._indices.expand(tree)
+            row = self._indices.terms(first[2]) or {}
+            count = next(filter(None, map(self._indices.bound_of, row)), None)
             if count is None or terms is None or {t: n for t, n in terms.items() if n} != {(): 1}:
                 continue
             inside = [n for n, said in texts.items() if match[1] in map(str.strip, said)]
@@ -275,7 +272,7 @@ class _Reader:
         found: dict[str, str] = {}
         for indexed, said in texts.items():
             for text in said:
-                meant = [text, *(self._values[n] for n in _names(text) if n in self._values)]
+                meant = [text, *(self._values[n] for n in names_in(text) if n in self._values)]
                 named = {n for t in meant for n in re.findall(r"\b([A-Za-z_]\w*)\s*\[", t)}
                 for array in named & texts.keys():
                     side = sides.get(indexed, only)
@@ -289,177 +286,6 @@ class _Reader:
         if any(side is None or side < 1 or side != int(side) for side in sides):
             return None
         return tuple(str(int(side)) for side in sides if side is not None)
-
-    def _shape(self, indices: Sequence[str]) -> tuple[str, ...] | None:
-        """Return an array's shape after its subscripts: the one with the most axes, the largest."""
-        shapes = [shape for text in indices if (shape := self._shape_of(text))]
-        large = dict.fromkeys(self._sizes, "1000")
-
-        def order(shape: tuple[str, ...]) -> tuple[int, float, int]:
-            sides = [number_of(side, large, 0) or 0 for side in shape]
-            return len(shape), math.prod(sides), -len("".join(shape))
-
-        return max(shapes, key=order, default=None)
-
-    def _shape_of(self, index: str) -> tuple[str, ...] | None:
-        tree = read_expression(index)
-        if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mod):
-            modulus = ast.unparse(tree.right)
-            return (modulus,) if modulus in self._sizes else None
-        terms = self._terms(index, 0)
-        if terms is None:
-            return None
-        if all(name.isdigit() for term in terms for name in term):
-            return ("1",) if index.strip() == "0" else None
-        if len(terms) > 1 and (guard := self._guard_of(index)) is not None:
-            return (guard,)
-        moved = {t: sign for t, sign in terms.items() if all(map(self._is_size, t))}
-        factors = {
-            t: tuple(n for n in t if n in self._sizes or self._widens(n, t))
-            for t in terms
-            if t not in moved
-        }
-        strides = sorted({f for t, f in factors.items() if len(t) > len(f)}, key=len, reverse=True)
-        if not strides:
-            return None
-        if strides[-1] and all(name.isdigit() for name in strides[-1]):
-            strides.append(())  # each index has so many neighbours
-        sides = []
-        for longer, shorter in itertools.pairwise(strides):
-            rest = Counter(longer)
-            rest.subtract(shorter)
-            if min(rest.values()) < 0:
-                return None
-            sides.append(" * ".join(rest.elements()))
-        if strides[-1]:
-            return None
-        slowest = {t: terms[t] for t, f in factors.items() if f == strides[0]}
-        rest_of = [s for s in self._sizes if s not in sides]
-        usual = next(iter((*rest_of, *self._sizes)), None)
-        first = self._extent(slowest, moved, strides[0], usual)
-        return (first, *sides) if first is not None else None
-
-    def _widens(self, factor: str, term: Term) -> bool:
-        """Return whether a number is how far apart a bounded variable's elements are."""
-        return factor.isdigit() and any(name in self._bounds for name in term)
-
-    def _factor(self, node: ast.expr) -> Term:
-        """Return a whole number above one that something is multiplied by; nothing for others."""
-        if not isinstance(node, ast.Constant | ast.Name):
-            return ()
-        if isinstance(node, ast.Name) and node.id not in self._host.macros:
-            return ()
-        number = self._host.number(ast.unparse(node))
-        whole = number is not None and number > 1 and number == int(number)
-        return (str(int(number)),) if number is not None and whole else ()
-
-    def _is_size(self, name: str) -> bool:
-        return name in self._sizes or name.isdigit()
-
-    def _guard_of(self, index: str) -> str | None:
-        """Return what a subscript as a whole is compared with, as in ``if (i + k < n)``."""
-        text = re.escape("".join(index.split()))
-        guard = re.search(
-            rf"(?<![\w*/%+-]){text}(?:<|>=)([\w*]+)(?:\)|&&|;|\|\||\?)", self._compact
-        )
-        return guard[1] if guard and _names(guard[1]) <= set(self._sizes) else None
-
-    @cached_property
-    def _compact(self) -> str:
-        """The body without blanks between words."""
-        return "".join(self._body.split())
-
-    def _extent(
-        self,
-        terms: Mapping[Term, int],
-        moved: Mapping[Term, int],
-        stride: Term,
-        usual: str | None,
-    ) -> str | None:
-        """Return how far an index reaches along its slowest axis, or else what is usual.
-
-        Several variables reach as far as all of them together, such as ``a[i + k]``; what is
-        subtracted leaves the far end where it is. A size that is added moves the end
-        (``a[i + n]``), or is the end where variables are subtracted alone (``a[n - 1 - i]``).
-        Numbers alone are neighbours, as far as guards do not keep them inside.
-        """
-        bounds = [self._bound_of(term) for term, sign in terms.items() if sign > 0]
-        known = [bound for bound in bounds if bound is not None]
-        offsets, number = [], 0
-        for term, sign in moved.items():
-            rest = Counter(term)
-            rest.subtract(stride)
-            if min(rest.values(), default=0) < 0:
-                continue
-            names = sorted(rest.elements(), key=lambda name: not name.isdigit())
-            if all(name.isdigit() for name in names):
-                number += sign * math.prod(map(int, names))
-            else:
-                offsets.append((sign, " * ".join(names if abs(sign) == 1 else
-                                                 [str(abs(sign)), *names])))  # fmt: skip
-        if not any(sign > 0 for sign, _ in offsets):
-            if len(known) != len(bounds) or len(known) < 2:
-                margin = max((self._margins.get(n, 0) for term in terms for n in term), default=0)
-                beyond = number - margin  # what no guard keeps inside
-                return f"{known[0]} + {beyond}" if known and beyond > 0 else (*known, usual)[0]
-            offsets, number = [], 0
-        elif bounds and not known:
-            if usual is None:
-                return None
-            known = [usual]
-        number += 1 - len(known)
-        signed = [(1, bound if re.fullmatch(r"[\w* ]+", bound) else f"({bound})")
-                  for bound in known] + offsets  # fmt: skip
-        signed += [(1 if number > 0 else -1, str(abs(number)))] if number else []
-        signed.sort(key=lambda part: part[0] < 0)
-        parts = [part for sign, part in signed for part in ("+" if sign > 0 else "-", part)]
-        return " ".join(parts[1:])  # what is added comes first
-
-    def _bound_of(self, term: Term) -> str | None:
-        """Return what bounds the variables of a term."""
-        names = (n for n in term if n in self._bounds and n not in self._sizes)
-        return next((self._bounds[name] for name in names), None)
-
-    def _terms(self, text: str, depth: int) -> dict[Term, int] | None:
-        """Return an index multiplied out, how often each term is added; None for what cannot be."""
-        tree = read_expression(text)
-        return None if tree is None or depth > _DEEPEST else self._expand(tree, depth)
-
-    def _expand(self, node: ast.expr, depth: int) -> dict[Term, int] | None:
-        if isinstance(node, ast.Constant):
-            return {(): node.value if isinstance(node.value, int) else 0}
-        if isinstance(node, ast.Name | ast.Attribute):
-            name = ast.unparse(node)
-            if name in self._values and name not in self._axis and name not in self._bounds:
-                return self._terms(self._values[name], depth + 1)
-            if name not in self._host.macros:
-                return {(name,): 1}
-            number = self._host.number(name)
-            return {(): int(number) if number is not None and abs(number) < LARGEST else 0}
-        if isinstance(node, ast.UnaryOp):
-            found = self._expand(node.operand, depth)
-            if found is None or not isinstance(node.op, ast.USub):
-                return found
-            return {term: -times for term, times in found.items()}
-        if not isinstance(node, ast.BinOp):
-            return None
-        left, right = self._expand(node.left, depth), self._expand(node.right, depth)
-        if left is None or right is None:
-            return None
-        found = Counter[Term]()
-        if isinstance(node.op, ast.Add | ast.Sub):
-            found.update(left)
-            (found.update if isinstance(node.op, ast.Add) else found.subtract)(right)
-        elif isinstance(node.op, ast.Mult) and len(left) * len(right) <= MOST_TERMS:
-            ours, theirs = self._factor(node.left), self._factor(node.right)
-            left, right = {(): 1} if ours else left, {(): 1} if theirs else right
-            for a, b in itertools.product(left, right):
-                found[tuple(sorted(a + b + ours + theirs))] += left[a] * right[b]
-        elif isinstance(node.op, ast.Div | ast.Mod):
-            found[(ast.unparse(node),)] = 1
-        else:
-            return None
-        return {term: times for term, times in found.items() if times or not term}
 
     # ---- threads
 
@@ -516,7 +342,3 @@ def _axis_of(text: str) -> str | None:
 
 def _is_alone(text: str, axis: str) -> bool:
     return re.fullmatch(rf"\s*threadIdx\s*\.\s*{axis}\s*", text) is not None
-
-
-def _names(text: str) -> set[str]:
-    return set(re.findall(r"[A-Za-z_]\w*", text))

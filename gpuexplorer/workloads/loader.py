@@ -10,12 +10,9 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.text import path_text
 from gpuexplorer.exchange.files import atomic_file
 from gpuexplorer.workloads.includes import includes_of
-from gpuexplorer.workloads.kernel_file import (
-    Answers,
-    is_kernel_file,
-    kernel_manifest,
-    manifest_path,
-)
+from gpuexplorer.workloads.kernel_answers import Answers
+from gpuexplorer.workloads.kernel_file import is_kernel_file
+from gpuexplorer.workloads.kernel_manifest import kernel_manifest, manifest_path
 from gpuexplorer.workloads.own_model import (
     is_model_file,
     manifest_of,

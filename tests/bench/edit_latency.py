@@ -17,7 +17,7 @@ from pathlib import Path
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.versions import Version, Versions
-from gpuexplorer.workloads.kernel_file import Answers
+from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.loader import keep_manifest, kernel_workload
 from tests.support.own_kernels import TEXTBOOK
 

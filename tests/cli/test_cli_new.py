@@ -17,7 +17,7 @@ from gpuexplorer.cli import watch as watching
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.search.versions import Version, Versions
-from gpuexplorer.workloads.kernel_file import Answers
+from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.loader import keep_manifest
 from gpuexplorer.workloads.workload import Workload
 from tests.support.cli import assert_one_sentence, cli_command, cli_environment, run_cli
@@ -337,10 +337,13 @@ def test_of_two_files_of_one_name_the_one_that_is_not_meant_is_told(
         source.write_text(WITH_CPU, encoding="utf-8")
         keep_manifest(source, Answers(unchecked=True))
     monkeypatch.chdir(tmp_path)
+    both = ["--kernels", "one/mine.cu", "--kernels", "two/mine.cu"]
     words = ["analyze", "mine", "--arch", "sm_80"]
-    assert main([*words, "--kernels", "one/mine.cu", "--kernels", "two/mine.cu"]) == 0
-    said = capsys.readouterr().err
-    assert "warning: one/mine.cu is named 'mine', too, and two/mine.cu is used" in said
+    wrong = ["compare", "no", "other", "--workload", "mine"]
+    for command in (words, ["workloads"], ["workloads", "mine"], wrong):
+        assert main([*command, *both]) == (2 if command is wrong else 0)
+        said = capsys.readouterr().err
+        assert "warning: one/mine.cu is named 'mine', too, and two/mine.cu is used" in said
     assert main([*words, "--kernels", "one/mine.cu", "--kernels", "one/mine.cu"]) == 0
     assert "warning" not in capsys.readouterr().err
 

@@ -13,7 +13,8 @@ import pytest
 
 from gpuexplorer.compile.nvrtc import compile_kernels
 from gpuexplorer.core.errors import WorkFailed
-from gpuexplorer.workloads.kernel_file import Answers, kernel_manifest
+from gpuexplorer.workloads.kernel_answers import Answers
+from gpuexplorer.workloads.kernel_manifest import kernel_manifest
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.backends.opencl_support import device, ready_runner
 

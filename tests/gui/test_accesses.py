@@ -14,8 +14,11 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.accesses import AccessProfile, AccessRequest
+from gpuexplorer.gui.model.live import Run
 from gpuexplorer.gui.model.warp import PackedRequests
 from gpuexplorer.gui.panels.accesses import AccessesJob, AccessesView
+from gpuexplorer.workloads.kernel_answers import Answers
+from gpuexplorer.workloads.loader import keep_manifest
 from tests.backends.opencl_support import device
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until
@@ -79,6 +82,62 @@ def test_a_warp_is_counted_and_drawn_again_as_the_block_moves(
     written = msgspec.json.decode((tmp_path / "a.json").read_bytes())
     assert written["schema"] == "gpuexplorer/accesses/1"
     assert "C[row * N + col]" in (tmp_path / "a.csv").read_text(encoding="utf-8")
+
+
+ROWS = """
+__global__ void addOne(const float *A, float *B, int N)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < N) for (int k = 0; k < N; k++) B[row * N + k] = A[row * N + k] + 1;
+}
+"""
+
+
+def test_what_no_manifest_says_is_shown_with_the_run_as_it_was_counted(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.cu"
+    path.write_text(ROWS, encoding="utf-8")
+    keep_manifest(path, Answers(reference={"": "A + 1"}, sizes={"N": 256}))
+    window = open_window("--kernels", str(path))
+    session, panels = window.session, window.panels
+
+    def measured(block: int) -> Run | None:
+        """Return the present run once it is measured with a block of that width."""
+        run = session.live_model.current
+        known = run is not None and run.config.workload == "rows" and run.summary is not None
+        return run if known and run.config.block == (block, 1, 1) else None
+
+    session.live_at_start = False
+    until(qtbot, lambda: session.experiment.devices is not None)
+    session.experiment.set_workload("rows")
+    session.knobs_changed.emit()
+    session.set_live(True)
+    until(qtbot, lambda: measured(256) is not None)
+    run = measured(256)
+    assert run is not None and "requested" not in run.traffic
+    until(qtbot, lambda: "Accesses counts it" in panels.traffic.legend["requested_read"].toolTip())
+    panels.places.show_view(panels.accesses)
+    view = panels.accesses.view
+    assert isinstance(view, AccessesView)
+    until(qtbot, view.count_button.isEnabled)
+    QTest.mouseClick(view.count_button, Qt.MouseButton.LeftButton)
+
+    until(qtbot, lambda: (now := measured(256)) is not None and "requested" in now.traffic)
+    now = measured(256)
+    assert now is not None and now.record is not None
+    assert now.traffic["requested"].read_B == 256 * 256 * 4
+    result = now.record.result()
+    assert [t.source for t in result.traffic if t.kind == "requested"] == ["counted"]
+    panels.places.show_view(panels.live)
+    until(qtbot, lambda: "as counted" in panels.traffic._note.text())
+    cards = panels.insight.advice.cards
+    until(qtbot, lambda: any("Line 5 fetches" in card.evidence.text() for card in cards))
+    session.experiment.set_block((64, 1, 1))
+    session.knobs_changed.emit()
+    until(qtbot, lambda: measured(64) is not None)
+    other = measured(64)
+    assert other is not None and "requested" not in other.traffic
 
 
 def test_what_cannot_be_counted_says_why(qtbot: QtBot, open_window: OpenWindow) -> None:

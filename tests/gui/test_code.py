@@ -40,7 +40,7 @@ from gpuexplorer.gui.model.versions_file import HeldVersions
 from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.search.versions import Version
-from gpuexplorer.workloads.kernel_file import Answers
+from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.loader import keep_manifest, load
 from gpuexplorer.workloads.workload import Workload
 from tests.gui.conftest import OpenWindow

@@ -30,7 +30,7 @@ from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.views.selftest import SelfTestDialog
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.versions import Version
-from gpuexplorer.workloads.kernel_file import Answers
+from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.loader import keep_manifest
 from gpuexplorer.workloads.workload import Workload
 from tests.backends.opencl_support import device

@@ -233,7 +233,10 @@ def test_the_chart_for_a_file_has_the_best_the_unit_and_the_ties_of_the_screen()
         assert panel.z is not None
         prefix = shared_prefix(panel.z)[1]
         assert f"{prefix}{panel.z.unit}" == look.unit.removesuffix(" of the best")
-    assert map_chart(held, "time").notes[0] == f"{Look(held, 'time').map_words()}."
+    words = Look(held, "time").map_words()
+    assert map_chart(held, "time").notes[0] == f"{words}."
+    held.cells[3] = dataclasses.replace(held.cells[3], not_verified="verified except D")
+    assert Look(held, "time").map_words() == f"{words} · verified except D"
 
 
 def test_cells_to_come_are_plain_in_the_chart_and_those_that_cannot_run_hatched(

@@ -16,7 +16,7 @@ from gpuexplorer.gui.drops import dropped_file
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.operators import OperatorsView
 from gpuexplorer.workloads import trust
-from gpuexplorer.workloads.kernel_file import Answers
+from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.loader import is_own_file, keep_manifest
 from gpuexplorer.workloads.own_model import read_model
 from tests.gui.conftest import OpenWindow

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpuexplorer.core.comparison import FEWEST_PAIRS
@@ -275,7 +276,11 @@ def test_a_cell_shows_the_figures_that_its_run_has_in_the_history() -> None:
         assert (cell.time_s, cell.ci95_low_s, cell.ci95_high_s, cell.samples) == (
             timing.median_s, timing.ci95_low_s, timing.ci95_high_s, timing.samples,
         )  # fmt: skip
+        assert cell.not_verified == ""
     assert made.best is not None and made.best_run == runs[made.best].id
+    for record in made.records:
+        record.prepared = msgspec.structs.replace(record.prepared, verification=None)
+    assert {cell.not_verified for cell in made.cells if cell.time_s} == {"not verified"}
 
 
 def test_without_an_engine_the_map_ends_with_the_reason() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import pytest
 
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import Block, RunConfig
-from gpuexplorer.search.tune_naming import changed, prefer
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.search.tune_naming import Finished, changed, named_of, prefer
 from tests.support.prepared import prepared
+from tests.support.results import made_result
 
 
 def config(x: int, y: int = 1, **tunables: int) -> RunConfig:
@@ -51,6 +55,30 @@ def test_what_is_not_simpler_is_not_preferred() -> None:
     best, other = config(128, 4, TILE=32, UNROLL=1), config(64, 8, TILE=32, UNROLL=1)
     chosen, why = prefer([(best, None), (other, compared(0.999, 1.003))], START)
     assert (chosen, why) == (best, "it is the fastest, and none of its equals is simpler")
+
+
+@pytest.mark.parametrize(
+    ("reasons", "said"),
+    [
+        ((None, None), None),
+        (("nobody knows", "nobody knows"), "Not verified: nobody knows."),
+        ((None, "nobody knows"), "1 of 2 is not verified, or not all of its outputs."),
+    ],
+)
+def test_what_was_not_verified_is_said_of_the_final(
+    reasons: Sequence[str | None], said: str | None
+) -> None:
+    runs = [
+        Finished(number, result if why is None else unverified(result, why))
+        for number, why in enumerate(reasons)
+        for result in [made_result()]
+    ]
+    named = named_of(runs, lambda *_: compared(1.003, 1.009), runs[0].result.config)
+    assert named["not_verified"] == said
+
+
+def unverified(result: RunResult, why: str) -> RunResult:
+    return msgspec.structs.replace(result, verification=None, not_verified=why)
 
 
 def test_the_knobs_that_differ_from_the_start() -> None:

@@ -11,7 +11,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import WorkFailed, WrongResult
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.versions import Version, Versions
-from gpuexplorer.workloads.kernel_file import Answers
+from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.loader import keep_manifest, kernel_workload, source_paths, stamps
 from gpuexplorer.workloads.workload import Workload
 from tests.support.own_kernels import WITH_CPU

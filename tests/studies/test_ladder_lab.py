@@ -70,6 +70,17 @@ def test_each_rung_stands_beside_the_one_before_and_the_fastest_library() -> Non
     assert study.runs and ids_of(study) == {run.id for run in study.runs}
 
 
+def test_a_study_says_what_nobody_verified() -> None:
+    study = measured()
+    why = "nobody knows"
+    runs = [msgspec.structs.replace(r, verification=None, not_verified=why) for r in study.runs]
+    unverified = msgspec.structs.replace(study, runs=runs)
+    for notes in (sheet_of(unverified).notes, chart_of(unverified).notes):
+        assert "Not verified: nobody knows." in notes
+    for notes in (sheet_of(study).notes, chart_of(study).notes):
+        assert "erified" not in " ".join(notes)
+
+
 def test_a_rung_that_was_not_measured_is_stepped_over() -> None:
     names = ["naive", "uncoalesced", "register_tile", "torch"]
     assert rung_before(MATMUL, "register_tile", names) == "naive"

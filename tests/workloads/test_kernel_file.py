@@ -12,12 +12,9 @@ from hypothesis import strategies as st
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.cuda_source import CudaSource
 from gpuexplorer.workloads.host_text import HostText
-from gpuexplorer.workloads.kernel_file import (
-    MOST_VARIANTS,
-    Answers,
-    KernelFile,
-    kernel_manifest,
-)
+from gpuexplorer.workloads.kernel_answers import Answers
+from gpuexplorer.workloads.kernel_file import MOST_VARIANTS, KernelFile
+from gpuexplorer.workloads.kernel_manifest import kernel_manifest
 from gpuexplorer.workloads.kernel_text import KernelText, read_kernel
 from gpuexplorer.workloads.loader import (
     keep_manifest,

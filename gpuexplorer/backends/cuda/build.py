@@ -7,8 +7,8 @@ from collections.abc import Callable
 from gpuexplorer.backends.cuda import gate
 from gpuexplorer.backends.cuda.kernels import Build, BuiltStep
 from gpuexplorer.compile.arguments import bind_arguments, unknown_types
+from gpuexplorer.compile.bound_symbols import bound_symbols, filled_B, with_room
 from gpuexplorer.compile.nvrtc import compile_kernels, signatures, target_for
-from gpuexplorer.compile.symbols import bound_symbols, filled_B, with_room
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.cuda_source import Signature
 from gpuexplorer.workloads.instances import split_entry

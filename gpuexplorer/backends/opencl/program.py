@@ -10,12 +10,12 @@ from typing import Any
 from gpuexplorer.backends.opencl.build_log import clean_log, first_error
 from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.compile.access_sites import Sites
+from gpuexplorer.compile.bound_symbols import filled_B, room_for
 from gpuexplorer.compile.cache import DiskCache, key
 from gpuexplorer.compile.prelude import Language, opencl_prelude
 from gpuexplorer.compile.prelude_recording import RECORDING
 from gpuexplorer.compile.printing import Printed
 from gpuexplorer.compile.rewriter import PortableKernel, Rewritten, rewrite
-from gpuexplorer.compile.symbols import filled_B, room_for
 from gpuexplorer.compile.thread_numbers import MOST_THREADS
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.workloads.includes import to_correct

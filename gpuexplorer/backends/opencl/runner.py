@@ -16,10 +16,10 @@ from gpuexplorer.backends.opencl.parameters import compiled_parameters
 from gpuexplorer.backends.opencl.printed import take_printed
 from gpuexplorer.backends.opencl.program import BuiltProgram, MadeKernel, build_program, is_built
 from gpuexplorer.backends.opencl.session import OpenclSession
-from gpuexplorer.backends.opencl.symbols import fill_symbols
+from gpuexplorer.backends.opencl.symbol_copies import fill_symbols
 from gpuexplorer.compile.arguments import bind_arguments
+from gpuexplorer.compile.bound_symbols import bound_symbols
 from gpuexplorer.compile.rewriter import PortableKernel
-from gpuexplorer.compile.symbols import bound_symbols
 from gpuexplorer.core.accesses import AccessLook, Trace
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed

@@ -59,6 +59,7 @@ class Adviser:
             suspect=run.record.suspect(run.summary) if run.record is not None else None,
             ceilings=run.record.ceilings if run.record is not None else None,
             others=self._others(run),
+            accesses=run.record.accesses if run.record is not None else (),
         )
         said = {advice.rule: advice for advice in advise(situation)}
         self._steady.take(said, now_s, new_run=new_run)

@@ -15,7 +15,7 @@ import msgspec
 
 from gpuexplorer.core.config import Block, RunConfig, RunRequest
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.result import RunResult, not_verified
 from gpuexplorer.core.studies import STUDY_GROUP
 from gpuexplorer.core.sweep import SweepDocument, SweptRun, Why, sweep_json
 from gpuexplorer.gui.model import compare_file, lab_file, map_file, sweep, tried
@@ -204,6 +204,7 @@ def _cell(block: Block, run: RunResult, *, out: bool) -> MapCell:
         compulsory_B=sum(t.total_B for t in run.traffic if t.kind == "compulsory"),
         out=out,
         resources=run.resources,
+        not_verified=not_verified(run.verification),
     )
 
 

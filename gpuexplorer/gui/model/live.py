@@ -17,6 +17,7 @@ import numpy as np
 from gpuexplorer.analysis.energy import idle_power_W
 from gpuexplorer.analysis.measured_traffic import measured
 from gpuexplorer.charts.words import block_words, switch_words
+from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import TelemetrySummary, Traffic
 from gpuexplorer.core.sample import Reading, SampleBatch
@@ -25,7 +26,7 @@ from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.core.units import plural
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.receiver import CeilingsOf, Receiver
-from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.record import RunRecord, requested_of
 from gpuexplorer.gui.model.device import DeviceTrack
 from gpuexplorer.gui.model.trace import Drawing, Floats, Trace, Trend
 
@@ -191,7 +192,8 @@ class Run:
         known = [*self.prepared.traffic] if self.prepared else []
         if self.counted is not None:
             known.append(self.counted)
-        return {t.kind: t for t in known}
+        asked = requested_of(self.record.accesses) if self.record is not None else None
+        return {t.kind: t for t in ([asked, *known] if asked is not None else known)}
 
 
 @dataclass(frozen=True)
@@ -242,6 +244,8 @@ class Live:
         self._origin_s: float | None = None
         self._cut_s = 0.0
         self._end_s = 0.0
+        self._requests: tuple[AccessProfile, ...] = ()
+        """What was counted last that no manifest says."""
 
     @property
     def end_s(self) -> float:
@@ -302,6 +306,7 @@ class Live:
             self._idle_power_W = idle_power_W(self._resting) or self._idle_power_W
             if run.record is not None:
                 run.record.idle_power_W = self._idle_power_W
+            self._tell_requests(run)
         self._resting.clear()
 
     def add(
@@ -397,6 +402,23 @@ class Live:
         run = self.current
         if run is not None:
             run.counted = measured(counters.traffic()) or run.counted
+
+    def take_requests(self, profiles: tuple[AccessProfile, ...]) -> None:
+        """Show what a kernel's threads ask for, as it was counted, with runs of the same kernel.
+
+        That is a profile of each of its launches.
+        """
+        self._requests = profiles
+        if self.current is not None:
+            self._tell_requests(self.current)
+
+    def _tell_requests(self, run: Run) -> None:
+        if run.record is None or run.prepared is None or not self._requests:
+            return
+        counted = self._requests[0]
+        sources = counted.environment.source_sha256, run.prepared.environment.source_sha256
+        if counted.config == run.config and sources[0] == sources[1]:
+            run.record.accesses = self._requests
 
     def read(self, reading: Reading, time_s: float) -> None:
         """Take in one look at the device's state, made at ``time_s`` of the samples' clock."""

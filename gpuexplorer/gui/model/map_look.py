@@ -262,10 +262,13 @@ class Look:
             return "No block could be measured"
         if not held.done:
             measured = sum(c.time_s is not None for c in held.cells)
-            return f"Left at {measured} of {held.able} blocks; best so far {text}"
-        if (others := len(held.ties) - 1) > 0:
-            return f"Best {text}; {others} more cannot be told from it"
-        return f"Best {text}"
+            words = f"Left at {measured} of {held.able} blocks; best so far {text}"
+        elif (others := len(held.ties) - 1) > 0:
+            words = f"Best {text}; {others} more cannot be told from it"
+        else:
+            words = f"Best {text}"
+        unknown = next((cell.not_verified for cell in held.cells if cell.not_verified), "")
+        return f"{words} · {unknown}" if unknown else words
 
 
 STATES = {

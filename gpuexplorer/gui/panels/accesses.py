@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
@@ -18,9 +18,10 @@ from gpuexplorer.analysis.compiled_accesses import compiled_accesses
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.core.accesses import AccessLook, AccessProfile, CompiledAccesses
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.errors import Cancelled, ExplorerError, InputError
 from gpuexplorer.core.sharing import shared
 from gpuexplorer.core.units import count
+from gpuexplorer.engine.accesses import middle_looks
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
@@ -37,6 +38,7 @@ from gpuexplorer.gui.widgets.late import scrolled
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.results.accesses import place_words, sheet_of
+from gpuexplorer.workloads.plan import KernelLaunch
 from gpuexplorer.workloads.workload import Workload
 
 FORMATS = {"csv": "CSV table of the accesses", "json": "JSON document with every request"}
@@ -51,7 +53,8 @@ NOTHING_YET = (
 class AccessesJob(EngineJob):
     """Counts the accesses of one warp, and of another configuration's warp to hold it against.
 
-    ``ended`` carries both profiles; None for the other where none was asked for.
+    ``ended`` carries both profiles, None for the other where none was asked for, and one of each of
+    the ``steps``, for what no manifest says.
     """
 
     doing = "counting the accesses of a warp"
@@ -65,18 +68,30 @@ class AccessesJob(EngineJob):
         workload: Workload,
         look: AccessLook,
         beside: RunConfig | None = None,
+        steps: Sequence[KernelLaunch] = (),
     ) -> None:
         super().__init__(worker)
         self.setObjectName("accesses")
         self._config, self._workload, self._look = config, workload, look
-        self._beside = beside
+        self._beside, self._steps = beside, steps
 
     def work(self) -> object:
         """Count."""
         beside = None
         if self._beside is not None:
             beside = self.accesses(self._beside, self._workload, AccessLook())
-        return self.accesses(self._config, self._workload, self._look), beside
+        profile = self.accesses(self._config, self._workload, self._look)
+        return profile, beside, self._requests()
+
+    def _requests(self) -> tuple[AccessProfile, ...]:
+        """Count what all launches ask for, by a block of each; nothing where that fails."""
+        looks = middle_looks(self._steps)
+        try:
+            return tuple(self.accesses(self._config, self._workload, look) for look in looks)
+        except Cancelled:
+            raise
+        except ExplorerError:
+            return ()
 
 
 class AccessesView(RecordingView):
@@ -87,6 +102,8 @@ class AccessesView(RecordingView):
 
     counted = Signal(object)
     """The profile that was counted, why none could be, or None where counting was stopped."""
+    requests_counted = Signal(object)
+    """A profile of each launch, where the manifest does not say what its threads ask for."""
 
     def __init__(self, session: Session, architecture: Callable[[], str]) -> None:
         super().__init__(session, "accesses", NOTHING_YET)
@@ -237,7 +254,10 @@ class AccessesView(RecordingView):
         ) != config:  # fmt: skip
             against = self._against = self.beside = None
         missing = against if self.beside is None else None
-        job = AccessesJob(session.worker, config, session.experiment.workload, self._look, missing)
+        plan, workload = session.experiment.plan(), session.experiment.workload
+        unsaid = plan.requested_read_B is None and plan.requested_write_B is None
+        steps = plan.steps if unsaid else ()
+        job = AccessesJob(session.worker, config, workload, self._look, missing, steps)
         job.ended.connect(self._counted)
         self._tried = (config, self._look)
         if session.jobs.begin(job):
@@ -260,6 +280,8 @@ class AccessesView(RecordingView):
             if outcome[1] is not None:
                 self.beside = packed(outcome[1])
             self.show_profile(profile)
+            if outcome[2]:
+                self.requests_counted.emit(tuple(map(packed, outcome[2])))
         self.refresh()
         self.counted.emit(profile or outcome)
 

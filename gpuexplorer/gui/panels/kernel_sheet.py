@@ -22,13 +22,9 @@ from PySide6.QtWidgets import (
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.notice import capital
-from gpuexplorer.workloads.kernel_file import (
-    LARGEST,
-    Answers,
-    KernelFile,
-    kernel_manifest,
-    manifest_path,
-)
+from gpuexplorer.workloads.kernel_answers import Answers
+from gpuexplorer.workloads.kernel_file import LARGEST, KernelFile
+from gpuexplorer.workloads.kernel_manifest import kernel_manifest, manifest_path
 from gpuexplorer.workloads.kernel_text import Use
 from gpuexplorer.workloads.loader import kernel_workload
 

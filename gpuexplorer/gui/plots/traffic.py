@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 from gpuexplorer.analysis.advice.roofs import bandwidth_roof
 from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
 from gpuexplorer.charts.spec import Role
+from gpuexplorer.core.accesses import METHOD
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.gui.model.live import Live, Past, Run
 from gpuexplorer.gui.model.trace import Floats
@@ -281,7 +282,7 @@ class TrafficPlot(QWidget):
         self._note.setText(self._words(run, median, peak))
 
     def _show_measured(self, run: Run | None) -> None:
-        """Show one entry or two for the hardware's word, and whose it is or why it is missing."""
+        """Say whose word it is or why it is missing; the hardware's has one entry or two."""
         counted = run.counted if run is not None else None
         apart = counted is not None and counted.read_B is not None
         for line in LINES:
@@ -289,6 +290,17 @@ class TrafficPlot(QWidget):
                 entry = self.legend[line.key]
                 entry.setVisible(apart is (line.field != "combined_B"))
                 entry.setToolTip(f"{line.explanation}\n{self._whose(run)}")
+            elif line.kind == "requested":
+                self.legend[line.key].setToolTip(f"{line.explanation}{self._who_asked(run)}")
+
+    @staticmethod
+    def _who_asked(run: Run | None) -> str:
+        if run is None or run.prepared is None or run.config.block is None:
+            return ""
+        requested = run.traffic.get("requested")
+        if requested is None:
+            return "\nThe manifest does not say it: Code → Accesses counts it."
+        return f"\nThe manifest does not say it: {METHOD}." if requested.source == "counted" else ""
 
     @staticmethod
     def _whose(run: Run | None) -> str:
@@ -313,7 +325,8 @@ class TrafficPlot(QWidget):
         requested = run.traffic.get("requested")
         if requested is not None and moved:
             factor = requested.total_B / moved
-            facts.append(f"threads ask for {factor:.3g} × the least")
+            by = ", as counted" if requested.source == "counted" else ""
+            facts.append(f"threads ask for {factor:.3g} × the least{by}")
         ratio = ratio_words(run.traffic.values())
         if ratio is not None and run.counted is not None:
             facts.append(f"{ratio} ({run.counted.source})")

@@ -305,7 +305,7 @@ class StudyView(JobView[Study, WantedStudy]):
         """Return what makes the study's table and chart, and its finding."""
         kind = self.kind
         return lambda: Picture(
-            kind.sheet(result), chart_of(result), kind.finding(result), kind.caption(result)
+            sheet_of(result), chart_of(result), kind.finding(result), kind.caption(result)
         )
 
     def summary(self) -> str:

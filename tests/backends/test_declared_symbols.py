@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pytest
 
 from gpuexplorer.backends.cuda.kernels import BuiltStep, KernelRunner
+from gpuexplorer.compile.bound_symbols import bound_symbols, filled_B, with_room
 from gpuexplorer.compile.nvrtc import compile_kernels
-from gpuexplorer.compile.symbols import bound_symbols, filled_B, with_room
 from gpuexplorer.core.accesses import AccessLook
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.workloads.cuda_source import CudaSource
-from gpuexplorer.workloads.symbols import symbols_of, symbols_used
+from gpuexplorer.workloads.declared_symbols import symbols_of, symbols_used
 from gpuexplorer.workloads.workload import Workload
 from tests.backends.fake_cuda import LaunchCall
 from tests.backends.opencl_support import made_workload, plan_for, ready_runner

@@ -11,9 +11,9 @@ from gpuexplorer.compile.arguments import bind_arguments, declared_dtype
 from gpuexplorer.compile.rewriter import ROOM
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.cuda_source import CudaSource, Signature
+from gpuexplorer.workloads.declared_symbols import symbols_of
 from gpuexplorer.workloads.includes import inline_includes
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
-from gpuexplorer.workloads.symbols import symbols_of
 
 Filled = tuple[tuple[str, int], ...]
 """Variables with the bytes that are copied to each."""
