@@ -105,8 +105,9 @@ def test_what_no_manifest_says_is_shown_with_the_run_as_it_was_counted(
     def measured(block: int) -> Run | None:
         """Return the present run once it is measured with a block of that width."""
         run = session.live_model.current
-        known = run is not None and run.config.workload == "rows" and run.summary is not None
-        return run if known and run.config.block == (block, 1, 1) else None
+        if run is None or run.config.workload != "rows" or run.summary is None:
+            return None
+        return run if run.config.block == (block, 1, 1) else None
 
     session.live_at_start = False
     until(qtbot, lambda: session.experiment.devices is not None)

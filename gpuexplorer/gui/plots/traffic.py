@@ -325,8 +325,12 @@ class TrafficPlot(QWidget):
         requested = run.traffic.get("requested")
         if requested is not None and moved:
             factor = requested.total_B / moved
-            by = ", as counted" if requested.source == "counted" else ""
-            facts.append(f"threads ask for {factor:.3g} × the least{by}")
+            counted = requested.source == "counted"
+            facts.append(
+                f"threads ask for {factor:.3g} × the least, as counted"
+                if counted
+                else f"threads ask for {factor:.3g} × the least"
+            )
         ratio = ratio_words(run.traffic.values())
         if ratio is not None and run.counted is not None:
             facts.append(f"{ratio} ({run.counted.source})")
