@@ -299,6 +299,7 @@ def go_round(puppet: Puppet) -> list[str]:
     for do in ("sweep", "block_map", "compare", "study", "tune", "pin"):
         puppet.ask(do, 10 * HANG_S)
         complaints += settle(puppet)
+    puppet.ask("sample", 10 * HANG_S)
     for suffix in ("png", "svg", "pdf", "csv", "json"):
         puppet.ask("export", 10 * HANG_S, path=f"round.{suffix}")
         complaints += settle(puppet)

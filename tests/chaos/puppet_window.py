@@ -18,6 +18,7 @@ from PySide6.QtCore import QEventLoop, QSocketNotifier, QTimer, qInstallMessageH
 from PySide6.QtGui import QPixmapCache
 from PySide6.QtWidgets import QApplication
 
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui import app
 from gpuexplorer.gui.allocator import give_back
 from gpuexplorer.gui.export import exported_runs
@@ -234,11 +235,20 @@ class Puppet:
         if self.until(study.head.start.isEnabled):
             study.start()
 
+    def _sampled(self) -> RunRecord | None:
+        """Return what the present run has sampled, if it has."""
+        run = self.window.session.live_model.current
+        return run.record if run is not None and run.record and run.record.samples else None
+
+    def sample(self) -> None:
+        """Measure until there is a sample that can be exported."""
+        self.window.session.set_live(True)
+        self.until(lambda: self._sampled() is not None)
+
     def export(self, path: str) -> None:
         """Write the present run to a file."""
-        run = self.window.session.live_model.current
-        if run is not None and run.record is not None and run.record.samples:
-            self.window.exporter.write(exported_runs([run.record]), Path(path))
+        if record := self._sampled():
+            self.window.exporter.write(exported_runs([record]), Path(path))
 
     def save(self, path: str) -> None:
         """Save the session."""
