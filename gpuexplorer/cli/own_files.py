@@ -115,9 +115,9 @@ def describe(path: Path, answers: Answers) -> Path | None:
 
 
 def take_back(manifest: Path) -> None:
-    """Delete a manifest whose answers turned out not to fit, so that others can be given."""
+    """Delete a manifest of which no run came, so that other answers can be given."""
     manifest.unlink(missing_ok=True)
-    say(f"gpuexplorer: {manifest} is deleted again, for what it says does not fit")
+    say(f"gpuexplorer: {manifest} is not kept, as no run came of it; give its answers again")
 
 
 def agree(program: Program, *, said_so: bool, ask: Callable[[Program], bool] | None = None) -> None:

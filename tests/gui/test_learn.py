@@ -142,6 +142,9 @@ def test_every_lesson_opens_at_every_step(qtbot: QtBot, open_window: OpenWindow)
     view = learn_of(window, qtbot)
     window.resize(1920, 1080)
     wrong: list[str] = []
+    looks.settle()
+    for button in view.list.buttons.values():
+        assert button.width() < 2 * button.sizeHint().width(), "a wide window stretches the button"
     for name, lesson in view.model.lessons.items():
         view.open_lesson(name)
         for step in (GUESS, MEASURE, WHY, DO):

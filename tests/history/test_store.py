@@ -16,6 +16,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import quantity
 from gpuexplorer.exchange import run_json
 from gpuexplorer.history.model import Sort, TunedEntry
+from gpuexplorer.history.searching import MONTHS
 from gpuexplorer.history.store import Query, Store
 from tests.history.conftest import made_run
 from tests.support.results import made_config
@@ -248,17 +249,18 @@ def test_what_a_list_shows_of_a_run_finds_it(store: Store) -> None:
     store.add(run, group=group)
     store.add(library)
     began = datetime.fromisoformat(run.time_utc).astimezone()
+    month = MONTHS[began.month - 1]  # English in every locale, as the list shows it
     median = quantity(run.timing.median_s, "s")
     store.star(run.id)
     for text in (
         run.id, run.id[:-2], group[:9], "block map", "map", f"{began:%H:%M}", f"{began:%H:%M:%S}",
-        f"tiled {began:%Y-%m-%d}", f"tiled {began:%Y-%m}", f"{began.day} {began:%b %H:%M}",
-        f"tiled {began:%b}", median, median.replace(" ", ""), f"{median} 16x8", "★", "starred",
+        f"tiled {began:%Y-%m-%d}", f"tiled {began:%Y-%m}", f"{began.day} {month} {began:%H:%M}",
+        f"tiled {month}", median, median.replace(" ", ""), f"{median} 16x8", "★", "starred",
         quantity(run.throughput.flop_per_s, "FLOP/s"),
     ):  # fmt: skip
         assert ids(store, Query(text=text)) == [run.id], text
         assert store.count(Query(text=text)) == 1, text
-    for text in ("✓ verified", "verified", f"{began:%b}", "example cpu"):
+    for text in ("✓ verified", "verified", month, "example cpu"):
         assert store.count(Query(text=text)) == 2, text
     assert ids(store, Query(text="pytorch")) == [library.id]
     for text in ("2025-02-30", "yesterday", "99:99", "running", "not verified", "wrong", "suspect",

@@ -192,8 +192,8 @@ class Run:
         known = [*self.prepared.traffic] if self.prepared else []
         if self.counted is not None:
             known.append(self.counted)
-        asked = requested_of(self.record.accesses) if self.record is not None else None
-        return {t.kind: t for t in ([asked, *known] if asked is not None else known)}
+        requested = requested_of(self.record.accesses) if self.record is not None else None
+        return {t.kind: t for t in ([requested, *known] if requested is not None else known)}
 
 
 @dataclass(frozen=True)

@@ -255,8 +255,8 @@ class AccessesView(RecordingView):
             against = self._against = self.beside = None
         missing = against if self.beside is None else None
         plan, workload = session.experiment.plan(), session.experiment.workload
-        unsaid = plan.requested_read_B is None and plan.requested_write_B is None
-        steps = plan.steps if unsaid else ()
+        unknown = plan.requested_read_B is None and plan.requested_write_B is None
+        steps = plan.steps if unknown else ()
         job = AccessesJob(session.worker, config, workload, self._look, missing, steps)
         job.ended.connect(self._counted)
         self._tried = (config, self._look)

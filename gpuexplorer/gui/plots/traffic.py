@@ -291,10 +291,12 @@ class TrafficPlot(QWidget):
                 entry.setVisible(apart is (line.field != "combined_B"))
                 entry.setToolTip(f"{line.explanation}\n{self._whose(run)}")
             elif line.kind == "requested":
-                self.legend[line.key].setToolTip(f"{line.explanation}{self._who_asked(run)}")
+                self.legend[line.key].setToolTip(
+                    f"{line.explanation}{self._source_of_requested(run)}"
+                )
 
     @staticmethod
-    def _who_asked(run: Run | None) -> str:
+    def _source_of_requested(run: Run | None) -> str:
         if run is None or run.prepared is None or run.config.block is None:
             return ""
         requested = run.traffic.get("requested")

@@ -108,7 +108,8 @@ class LessonList(QWidget):
         name.setWordWrap(True)
         words.addWidget(name)
         words.addWidget(Prose(f"lessonAbout_{lesson.name}", lesson.text.about))
-        row.addLayout(words, 1)
+        row.addLayout(words, 100)
+        row.addStretch(1)  # in a wide window, where the words stop at the longest line
         side = QVBoxLayout()
         side.setSpacing(4)
         open_button = QPushButton("Open")
