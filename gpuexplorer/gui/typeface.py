@@ -12,8 +12,11 @@ from gpuexplorer.gui import resources
 
 SMALL, LARGE = 0.88, 2.1
 """Times the usual size."""
-FALLBACKS = ("DejaVu Sans", "Bitstream Vera Sans", "Liberation Sans", "Nimbus Sans", "FreeSans")
-"""What a system without a font for interfaces takes."""
+FALLBACKS = (
+    "DejaVu Sans", "Bitstream Vera Sans", "Liberation Sans", "Nimbus Sans", "FreeSans",
+    "Droid Sans Fallback",
+)  # fmt: skip
+"""What a system without a font for interfaces takes; the last where its language is Chinese."""
 OURS = "Inter"
 USUAL_HEIGHT = 15.0
 """Pixels of a line of text of 9 points, for which lengths are chosen."""
@@ -44,6 +47,18 @@ def _load() -> bool:
         for name in FILES:
             QFontDatabase.addApplicationFont(str(resources.folder() / "fonts" / name))
     return OURS in QFontDatabase.families()
+
+
+def fixed() -> QFont:
+    """Return the system's font for code, or one whose letters have one width where its have not.
+
+    Where the language is Chinese the system may name one that has all signs and no such letters.
+    """
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    if not QFontInfo(font).fixedPitch():
+        found = filter(QFontDatabase.isFixedPitch, QFontDatabase.families())
+        font.setFamilies([*sorted(found)[:1], *font.families()])
+    return font
 
 
 def small(font: QFont) -> QFont:

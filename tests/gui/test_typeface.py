@@ -61,6 +61,17 @@ def test_figures_have_one_width_so_that_they_do_not_move(
     assert len(widths) == 1
 
 
+def test_code_has_letters_of_one_width_where_the_systems_font_for_it_has_not(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert typeface._load()
+    assert not QFontInfo(QFont("Inter")).fixedPitch()
+    monkeypatch.setattr(QFontDatabase, "systemFont", lambda _: QFont("Inter", 9))
+    font = QFontMetricsF(typeface.fixed())
+    assert font.horizontalAdvance("iiii") == font.horizontalAdvance("MMMM")
+    assert "Inter" in typeface.fixed().families(), "what it lacks comes from the system's"
+
+
 def test_bold_words_are_those_of_the_heavier_font_and_not_smeared(qapp: QApplication) -> None:
     assert typeface._load()
     drawn = []

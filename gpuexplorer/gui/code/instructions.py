@@ -6,14 +6,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRect, QRectF, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QColor, QFontDatabase, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from gpuexplorer.analysis.instructions import Place, Places
 from gpuexplorer.analysis.listing import KernelListing
 from gpuexplorer.gui.code.view import LEAST_HEIGHT, READING, bring_in_sight, line_mark
 from gpuexplorer.gui.theme import blend, theme
-from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.typeface import fixed, for_text
 
 GUTTER = 66
 """Pixels of the curve of registers, with its numbers."""
@@ -53,7 +53,7 @@ class InstructionsText(QPlainTextEdit):
         self.setReadOnly(True)
         self.setTextInteractionFlags(READING)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.setFont(fixed())
         self.setFrameShape(self.Shape.NoFrame)
         self.setMinimumHeight(for_text(LEAST_HEIGHT))
         self.rows: list[Row] = []

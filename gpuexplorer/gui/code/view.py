@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Sequence
 from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import (
     QColor,
-    QFontDatabase,
     QHelpEvent,
     QKeyEvent,
     QKeySequence,
@@ -25,7 +24,7 @@ from gpuexplorer.gui.code.colours import CudaColours
 from gpuexplorer.gui.code.messages import LineMessage
 from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.theme import theme
-from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.typeface import fixed, for_text
 from gpuexplorer.workloads.cuda_source import CudaSource
 
 LINES_ABOVE = 2
@@ -58,7 +57,7 @@ class CodeView(QPlainTextEdit):
         self.setObjectName(name)
         self.setAccessibleName(title)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.setFont(fixed())
         self.setTabStopDistance(INDENT * self.fontMetrics().horizontalAdvance(" "))
         self.setFrameShape(self.Shape.NoFrame)
         self.setMinimumHeight(for_text(LEAST_HEIGHT))

@@ -31,6 +31,7 @@ from gpuexplorer.gui.model.engine_setup import Around, SetUpRequest, look_around
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.task import Tasks
 from gpuexplorer.gui.widgets.button import button
+from gpuexplorer.gui.widgets.layouts import empty
 from gpuexplorer.gui.widgets.list_box import ListBox
 
 LOOKING = "Looking at this machine…"
@@ -216,10 +217,7 @@ class EngineChoicePage(QWidget):
     def _fill_kinds(self, around: Around, chosen: str) -> None:
         for one in self._kinds.buttons():
             self._kinds.removeButton(one)
-        while (item := self._kinds_column.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self._kinds_column)
         names = [offer.kind.name for offer in around.useful]
         for number, offer in enumerate(around.useful):
             kind = offer.kind

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.units import plural
+from gpuexplorer.gui.typeface import fixed
 from gpuexplorer.gui.widgets.button import button
 
 
@@ -39,7 +39,7 @@ class MessagePage(QWidget):
         self.message.setObjectName("kernelMessage")
         self.detail.setObjectName("kernelMessageDetail")
         self.detail.setProperty("role", "muted")
-        self.detail.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.detail.setFont(fixed())
         self.button = button("Try again", "kernelRetryButton", act=self.retry.emit)
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 16)

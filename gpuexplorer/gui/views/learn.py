@@ -40,6 +40,7 @@ from gpuexplorer.gui.views.lesson_steps import (
     WhyStep,
 )
 from gpuexplorer.gui.widgets.late import scrolled
+from gpuexplorer.gui.widgets.layouts import empty
 from gpuexplorer.gui.widgets.prose import Prose
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.lessons.lesson import Lesson
@@ -72,11 +73,7 @@ class LessonList(QWidget):
 
     def show_lessons(self) -> None:
         """List the lessons."""
-        while (item := self._column.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self._column)
         self.buttons.clear()
         self._states.clear()
         title = QLabel("Lessons")

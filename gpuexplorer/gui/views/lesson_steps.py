@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.gui.model.lessons import LessonsModel
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.widgets.layouts import empty
 from gpuexplorer.gui.widgets.prose import Prose
 from gpuexplorer.lessons.charts import guess_chart, measured_chart
 from gpuexplorer.lessons.measured import Measured
@@ -53,11 +54,7 @@ class Step(QWidget):
 
     def show_lesson(self) -> None:
         """Show the lesson that is open, from its beginning."""
-        while (item := self._column.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self._column)
         self._fill()
         self.refresh()
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QTextBrowser
 
 from gpuexplorer.charts.spec import ChartSpec
@@ -32,6 +31,7 @@ from gpuexplorer.gui.job import EngineJob, JobEngine
 from gpuexplorer.gui.model.job import Held, JobModel, Progress, duration
 from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.typeface import fixed
 from gpuexplorer.gui.views.job_view import JobView, Preview
 from gpuexplorer.gui.views.result_page import Picture
 from gpuexplorer.gui.views.study_form import StudyForm
@@ -233,7 +233,7 @@ class StudyView(JobView[Study, WantedStudy]):
         title, text = self._changed()
         dialog = InfoDialog(self, "changedSource", title)
         dialog.text.setLineWrapMode(QTextBrowser.LineWrapMode.NoWrap)
-        dialog.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        dialog.text.setFont(fixed())
         dialog.text.setPlainText(text)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.resize(open_size(dialog, 760, 520))

@@ -22,6 +22,7 @@ from gpuexplorer.gui.model.sweep_axes import AxisOffer, read_error
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.views.cluster_choice import ClusterChoice
 from gpuexplorer.gui.views.job_form import JobForm
+from gpuexplorer.gui.widgets.layouts import empty
 from gpuexplorer.search.measuring import SAMPLES
 
 MOST_SAMPLES = 100_000
@@ -133,10 +134,7 @@ class SweepForm(JobForm):
         """Offer these knobs; texts and ticks of those that stay are kept."""
         before = {name: (r.tick.isChecked(), r.text.text(), r.offer) for name, r in
                   self.rows.items()}  # fmt: skip
-        while (item := self._grid.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self._grid)
         self.rows = {}
         for line, offer in enumerate(offers):
             row = self.rows[offer.name] = AxisRow(offer, self.changed.emit)
@@ -160,10 +158,7 @@ class SweepForm(JobForm):
         """Let the next offers be as for a new workload."""
         for row in self.rows.values():
             row.tick.blockSignals(True)
-        while (item := self._grid.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self._grid)
         self.rows = {}
 
     @property

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.text import visible
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.widgets.layouts import empty
 
 Action = tuple[str, Callable[[], None]]
 EDGE = 6
@@ -132,10 +133,7 @@ class Banner(QFrame):
         self.kind = ""
 
     def _clear_buttons(self) -> None:
-        while (item := self._buttons.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self._buttons)
 
     def _unfold(self, on: bool) -> None:
         self._detail.setVisible(on)
