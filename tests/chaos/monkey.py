@@ -71,6 +71,8 @@ class Monkey:
 
         QFileDialog.getSaveFileName = save  # type: ignore[method-assign]
         QFileDialog.getOpenFileName = lambda *_, **__: ("", "")  # type: ignore[method-assign]
+        # Qt's own dialog renames and deletes what it lists, folders of the system as well.
+        QFileDialog.getExistingDirectory = lambda *_, **__: ""  # type: ignore[method-assign]
         QFileDialog.getOpenFileNames = lambda *_, **__: ([], "")  # type: ignore[method-assign]
         QDesktopServices.openUrl = lambda *_: True  # type: ignore[method-assign]
         window.engine.show = lambda: None  # type: ignore[method-assign]
