@@ -71,13 +71,15 @@ def check_plan(
     once with large inputs, so that a sum or product that overflows is found.
 
     ``full`` adds one larger size. ``quick`` keeps for each variant and precision the sizes where
-    most goes wrong (1, one that blocks divide and one that no block divides) and the large inputs,
-    and for each variant one unusual block and one value of a tunable, as each is a kernel to
-    compile: another value and precision each time, so that all are seen across the variants.
+    most goes wrong (1, and one that no block divides) and the large inputs, and for each variant
+    one size that blocks divide, one unusual block and one value of a tunable, each of which is a
+    kernel to compile: in another precision and with another value each time, so that all are seen
+    across the variants.
     """
     cases: list[CheckCase] = []
     skipped: list[SkippedCase] = []
     first = crc32(workload.name.encode())  # a workload with one variant has its turn somewhere, too
+    seen: set[tuple[int, ...]] = set()
     for turn, variant in enumerate(workload.manifest.variants, first):
         view = device_for_variant(devices, workload.variant(variant), device)
         able: list[_Enumeration] = []
@@ -90,8 +92,9 @@ def check_plan(
                 missing = missing_framework(devices, workload.variant(variant))
                 skipped.append(SkippedCase(variant, precision, str(error), missing))
         if depth == "quick" and able:
-            cases += able[turn % len(able)].unusual_block(turn)
+            cases += able[turn % len(able)].unusual_block(turn, seen)
             cases += able[(turn + 1) % len(able)].other_tunable(turn)
+            cases += able[(turn + 2) % len(able)].whole_size()
     return cases, skipped
 
 
@@ -113,16 +116,25 @@ class _Enumeration:
     def quick_cases(self) -> list[CheckCase]:
         """Return the few cases that find most."""
         *others, odd = self._sizes
-        kept = [odd, *others[: 2 if self.spec.launch else 1]]
-        found = [CheckCase(self._request(size), "every part of the grid") for size in kept]
+        found = [self._of_size(size) for size in (odd, *others[:1])]
         return [*found, *self._overflow(odd)]
 
-    def unusual_block(self, turn: int) -> list[CheckCase]:
-        """Return a case with one of the unusual blocks, if there are any; ``turn`` says which."""
+    def whole_size(self) -> list[CheckCase]:
+        """Return the case of the size that blocks divide, which kernels may treat by itself."""
+        return [self._of_size(size) for size in self._sizes[1:-1][:1] if self.spec.launch]
+
+    def _of_size(self, size: dict[str, int]) -> CheckCase:
+        return CheckCase(self._request(size), "every part of the grid")
+
+    def unusual_block(self, turn: int, seen: set[tuple[int, ...]]) -> list[CheckCase]:
+        """Return a case with one of the unusual blocks, if there are any: one not ``seen`` yet."""
         odd = self._sizes[-1]
         blocks = self._blocks(odd)
-        requests = [self._request(odd, block=blocks[turn % len(blocks)])] if blocks else []
-        return [CheckCase(request, "unusual blocks") for request in requests]
+        at = turn % max(1, len(blocks))
+        requests = [self._request(odd, block=block) for block in (*blocks[at:], *blocks[:at])]
+        requests.sort(key=lambda request: request.block in seen)
+        seen.update(request.block for request in requests[:1] if request.block is not None)
+        return [CheckCase(request, "unusual blocks") for request in requests[:1]]
 
     def other_tunable(self, turn: int) -> list[CheckCase]:
         """Return a case with one other value of a tunable, if there are any, as ``turn`` says."""
@@ -142,7 +154,7 @@ class _Enumeration:
     def cases(self, depth: Depth) -> list[CheckCase]:
         """Return the cases; CannotRunHere when the device lacks what the variant requires."""
         sizes = self._sizes
-        found = [CheckCase(self._request(size), "every part of the grid") for size in sizes]
+        found = [self._of_size(size) for size in sizes]
         odd = sizes[-1]
         for block in self._blocks(odd):
             found.append(CheckCase(self._request(odd, block=block), "unusual blocks"))

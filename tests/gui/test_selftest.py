@@ -105,7 +105,9 @@ def test_a_self_test_can_be_stopped(
     dialog.view.start()
     until(qtbot, lambda: measured_in_part(dialog), PATIENCE_MS * 2)
     assert " of " in cell(dialog, "kernels", "checks")
-    assert re.match(r"\d+ of \d+ checks, .* left: kernels · ", dialog.view.head.words.text())
+    assert re.match(
+        r"\d+ of [\d\u202f]+ checks, .* left: kernels · ", dialog.view.head.words.text()
+    )
     find(window, "selfTestStop", QPushButton).click()
     until(qtbot, lambda: not dialog.view.running)
     report = report_of(dialog)

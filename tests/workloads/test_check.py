@@ -104,8 +104,6 @@ def test_a_quick_check_keeps_the_most_telling_cases(name: str) -> None:
         assert ("large" in {c.request.fill for c in mine}) == large
         if spec.model is None:
             assert any(n > 64 and n % 2 for n in sizes)
-        if spec.launch:
-            assert any(n > 1 and n % 2 == 0 for n in sizes)
     for variant in {str(c.request.variant) for c in every}:  # in one precision each
         mine = [c for c in quick if c.request.variant == variant]
         spec = SHIPPED[name].variant(variant)
@@ -113,6 +111,8 @@ def test_a_quick_check_keeps_the_most_telling_cases(name: str) -> None:
         others = any(c.request.block is not None for c in theirs)  # one block alone may do
         chosen = any(tunable.values for tunable in spec.tunables.values())
         assert sum(c.finds == "unusual blocks" for c in mine) == others
+        if spec.launch:
+            assert any(n > 1 and n % 2 == 0 for c in mine for n in c.request.size.values())
         assert sum(c.finds == "every value of a tunable" for c in mine) == chosen
 
 
@@ -124,7 +124,7 @@ def test_a_quick_check_takes_another_block_and_precision_each_time() -> None:
         assert precisions == set(SHIPPED["matmul"].manifest.precisions) & set(CPU.precisions)
     unusual = [case.request for case in cases("matmul") if case.finds == "unusual blocks"]
     offered = {request.block for request in unusual}
-    assert len(set(blocks)) >= 0.7 * min(len(blocks), len(offered))
+    assert len(set(blocks)) >= 0.75 * min(len(blocks), len(offered))
 
 
 def test_a_full_check_adds_a_larger_size() -> None:
