@@ -71,7 +71,6 @@ _DEFINITIONS = """
 #define __ldca(p) (*(p))
 #define __ldlu(p) (*(p))
 #define __ldcv(p) (*(p))
-#define __stcs(p, v) ((void)(*(p) = (v)))
 #define __stcg(p, v) ((void)(*(p) = (v)))
 #define __stwb(p, v) ((void)(*(p) = (v)))
 #define __stwt(p, v) ((void)(*(p) = (v)))
@@ -183,6 +182,13 @@ inline void __pipeline_memcpy_async(void *to, const void *from, size_t size, siz
         ((uchar *)to)[i] = i < size - zeros ? ((const uchar *)from)[i] : (uchar)0; }
 """
 """Copies that are done where they stand: no later than anybody may look at them."""
+_STREAMED = """\
+template <typename T, typename V> inline auto gpux_stream(T *p, V v, int)
+    -> decltype((void)v.native) { __builtin_nontemporal_store(v.native, &p->native); }
+template <typename T, typename V> inline void gpux_stream(T *p, V v, long) { *p = v; }
+template <typename T, typename V> inline void __stcs(T *p, V v) { gpux_stream(p, v, 0); }
+"""
+"""Vectors of 8 bytes and more go past the caches; single elements as the compiler joins them."""
 _COUNTED = """\
 inline uint atomicInc(uint *p, uint most) {
     uint seen = *(volatile uint *)p, old;
@@ -272,6 +278,7 @@ _PARTS: tuple[_Part, ...] = (
     _Part(_ATOMIC, _WIDE_ATOMICS, also=_LONG),
     *_one_each(),
     _Part(_names("atomicInc atomicDec"), _COUNTED),
+    _Part(_names("__stcs"), _STREAMED),
     _Part(frozenset(re.findall(r"__pipeline_\w+", _PIPELINE)), _PIPELINE),
     _Part(_SHUFFLED, "GPUX_SHUFFLES(ulong)\n", also=_LONG),
     _Part(_names("__match_any_sync __match_all_sync"), _MATCHES),

@@ -3,6 +3,7 @@
 // What was summed so far is put right once a tile instead of once a key.
 //
 // A thread's queries lie blockDim.x apart. Keys past the end repeat the last one and weigh nothing.
+// Places that all threads share walk along d in 64 bits: a CPU computes them once for a whole vector.
 __global__ void attentionTiled(const real *Q, const real *K, const real *V, real *O, int S, int D,
                                accum scale)
 {
@@ -40,12 +41,14 @@ __global__ void attentionTiled(const real *Q, const real *K, const real *V, real
                 powers[q][k] = 0;
             }
         }
+        long long asked = 0;  // where the queries' elements of this d stand
         for (int d = 0; d < D; d++) {
             accum mine[QUERIES];
 #pragma unroll
             for (int q = 0; q < QUERIES; q++) {
-                mine[q] = kept[d * side + q * width + x];
+                mine[q] = kept[asked + q * width + x];
             }
+            asked += side;
 #pragma unroll
             for (int k = 0; k < KEYS; k++) {
                 accum key = (accum)K[rows[k] + d];
@@ -75,11 +78,12 @@ __global__ void attentionTiled(const real *Q, const real *K, const real *V, real
             }
         }
 
+        long long summed = sums;
         for (int d = 0; d < D; d++) {
             accum sum[QUERIES];
 #pragma unroll
             for (int q = 0; q < QUERIES; q++) {
-                sum[q] = kept[sums + d * side + q * width + x] * shrink[q];
+                sum[q] = kept[summed + q * width + x] * shrink[q];
             }
 #pragma unroll
             for (int k = 0; k < KEYS; k++) {
@@ -91,8 +95,9 @@ __global__ void attentionTiled(const real *Q, const real *K, const real *V, real
             }
 #pragma unroll
             for (int q = 0; q < QUERIES; q++) {
-                kept[sums + d * side + q * width + x] = sum[q];
+                kept[summed + q * width + x] = sum[q];
             }
+            summed += side;
         }
     }
 

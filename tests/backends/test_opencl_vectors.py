@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
+from gpuexplorer.compile.prelude import opencl_prelude
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from tests.backends.opencl_support import made_workload, ready_runner
 
@@ -159,3 +160,17 @@ def test_operators_of_ones_own_and_everything_else_that_structures_can(cpp: None
 def test_a_constant_array_that_only_a_host_could_fill_is_refused() -> None:
     with pytest.raises(WorkFailed, match=r"made\.cu:1: '__constant__ float t\[16\]'.*no values"):
         facts("B[0] = (int)t[0];", 1, "__constant__ float t[16];")
+
+
+@pytest.mark.parametrize("type_", ["int", "uint2", "int4", "float4", "double2"])
+def test_what_is_written_past_the_caches_is_there_afterwards(type_: str) -> None:
+    """Vectors go by an instruction of their own, which single elements have none for."""
+    lines = f"{type_} *to = ({type_} *)B; const {type_} *from = (const {type_} *)A;\n"
+    body = f"{lines}for (int i = 0; i * sizeof({type_}) < N * 4; i++) __stcs(to + i, from[i]);"
+    assert facts(body, 64) == facts("for (int i = 0; i < N; i++) B[i] = A[i];", 64)
+
+
+def test_a_vector_is_written_past_the_caches_and_one_element_is_not() -> None:
+    prelude = opencl_prelude("fp32", {}, "clc++", "__stcs(p, v);", fp64=True)
+    assert "__builtin_nontemporal_store(v.native" in prelude
+    assert "nontemporal" not in opencl_prelude("fp32", {}, "clc++", "*p = v;", fp64=True)

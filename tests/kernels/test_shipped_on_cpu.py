@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,28 @@ KERNELS = [
     for variant, spec in workload.manifest.variants.items()
     if spec.launch
 ]
+Sizes = list[dict[str, int]]
+Tiles = list[tuple[tuple[int, ...], dict[str, int]]]
+PAST_THE_LIBRARIES: dict[str, tuple[Sizes, Tiles]] = {
+    "matmul cache_blocked": (
+        [{"N": n} for n in (1, 31, 256, 257)],
+        [((16, 2, 16), {"ROWS": 6, "COLS": 4}), ((3, 5, 2), {"ROWS": 12, "COLS": 1}),
+         ((256, 1, 1), {"ROWS": 1, "COLS": 1})],
+    ),
+    # Rows of 16 bytes and not, and tiles that reach past the end of rows that are.
+    "transpose streamed": (
+        [{"N": n} for n in (1, 31, 40, 256, 257)],
+        [((2, 4), {"ROWS": 32, "COLS": 32}), ((3, 1), {"ROWS": 8, "COLS": 16}),
+         ((1, 7), {"ROWS": 16, "COLS": 8})],
+    ),
+    "conv2d padded": (
+        [dict(zip("BCKHR", size, strict=True))
+         for size in ((1, 1, 1, 4, 1), (2, 3, 7, 31, 3), (1, 4, 24, 64, 5), (1, 1, 2, 257, 7))],
+        [((16, 11), {"ROWS": 6, "COLS": 4}), ((7, 2), {"ROWS": 12, "COLS": 3}),
+         ((256, 1), {"ROWS": 1, "COLS": 1})],
+    ),
+}  # fmt: skip
+"""Sizes that are divided and that are not, each in some blocks and tiles."""
 PLAIN = [(w, name) for w, name in KERNELS if not w.variant(name).requires]
 
 
@@ -59,11 +82,13 @@ def depths() -> list[Any]:
     """Return each kernel with how much is checked, the rest at night.
 
     One whose block the compiler knows is compiled anew for each block: by day for one of them.
+    One that has a test of its own below has its many tunables at night.
     """
     found = []
     for workload, variant in KERNELS:
         tunables = workload.variant(variant).tunables.values()
         deep = any(tunable.formula is not None for tunable in tunables)
+        deep |= f"{workload.name} {variant}" in PAST_THE_LIBRARIES
         name = f"{workload.name}-{variant}"
         if deep:
             found.append(pytest.param(workload, variant, "quick", id=name))
@@ -144,6 +169,23 @@ def test_a_scan_of_any_length_is_right_in_a_block_of_any_width(variant: str, len
             block=(width,), tunables=tunables, device="cpu",
         )  # fmt: skip
         assert verdict(SHIPPED["scan"], request, {}) == "", width
+
+
+@pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
+@pytest.mark.parametrize("name", PAST_THE_LIBRARIES)
+def test_the_last_rungs_of_a_cpu_are_right_at_any_size(name: str, precision: str) -> None:
+    workload, variant = name.split()
+    lacking = {precision, *SHIPPED[workload].variant(variant).requires} - {
+        *device().precisions, *device().features
+    }  # fmt: skip
+    if lacking:
+        pytest.skip(f"this CPU driver has no {', '.join(lacking)}")
+    for size, (block, tunables) in itertools.product(*PAST_THE_LIBRARIES[name]):
+        request = RunRequest(
+            workload=workload, variant=variant, size=size, precision=precision, block=block,
+            tunables=tunables, device="cpu",
+        )  # fmt: skip
+        assert verdict(SHIPPED[workload], request, {}) == "", (size, block)
 
 
 @pytest.mark.parametrize("variant", ["direct", "tiled", "column"])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
 from tests.support.cuda_in_step import Address, Block, Memory, Place, Request
-from tests.support.cuda_reader import Function, Scalar, Type, read_source, size_of
+from tests.support.cuda_reader import Function, Scalar, Structure, Type, read_source, size_of
 
 Arrays = Mapping[str, npt.NDArray[np.uint8]]
 """The bytes of a plan's arrays."""
@@ -34,7 +34,10 @@ class Counted(NamedTuple):
 def types_of(plan: Plan) -> dict[str, Type]:
     """Return the number formats of a plan's precision."""
     bits = {"fp16": 16, "fp32": 32, "fp64": 64}[plan.config.precision]
-    return {"real": Scalar("f", bits // 8), "accum": Scalar("f", max(bits, 32) // 8)}
+    word = Scalar("u", 4)
+    four = Structure({name: (word, at * 4) for at, name in enumerate("xyzw")}, 16, 16)
+    accum = Scalar("f", max(bits, 32) // 8)
+    return {"real": Scalar("f", bits // 8), "accum": accum, "uint4": four}
 
 
 def functions_of(plan: Plan, step: KernelLaunch) -> dict[str, Function]:

@@ -489,10 +489,15 @@ class Block:
             return self._atomic(node, active)
         if name == "__pipeline_memcpy_async":
             return self._copied(node, active)
+        if name == "__stcs":
+            return self._written(node, active)
         if name in ("__syncthreads", "__syncwarp", "__threadfence", "__pipeline_commit",
                     "__pipeline_wait_prior"):  # fmt: skip
             return 0
         given = [np.asarray(self.value(part, active)) for part in node.parts]
+        if name == "make_uint4":
+            members = [np.broadcast_to(value, active.shape) & 0xFFFFFFFF for value in given]
+            return np.stack(members, axis=1).astype(np.uint32).view(np.uint8)
         if name.startswith("__shfl"):
             return self._shuffled(name, *given)
         with np.errstate(all="ignore"):
@@ -520,6 +525,13 @@ class Block:
             new = value if node.word == "atomicExch" else found + value
             self._keep(place, new, alone)
         return found
+
+    def _written(self, node: Node, active: Lanes) -> Value:
+        value, place = (self.value(part, active) for part in reversed(node.parts))
+        assert isinstance(place, Address)
+        self._note(place, active, node.parts[0].line, ["write"], size_of(place.to))
+        self._keep(place, value, active)
+        return 0
 
     def _copied(self, node: Node, active: Lanes) -> Value:
         to, source, size = (self.value(part, active) for part in node.parts)

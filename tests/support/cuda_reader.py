@@ -41,7 +41,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number: ``kind`` as NumPy has it, ``i``, ``f`` or ``b``."""
+    """A number: ``kind`` as NumPy has it, ``i``, ``u``, ``f`` or ``b``."""
 
     kind: str
     size: int
@@ -114,6 +114,9 @@ def read_source(
 
 # ---- macros
 
+Macros = dict[str, tuple[list[str] | None, list[Token]]]
+"""Names, each with its parameters, if it has any, and what it stands for."""
+
 
 def _plain(text: str) -> str:
     """Return a text without remarks; lines stay where they are."""
@@ -122,13 +125,17 @@ def _plain(text: str) -> str:
 
 
 def _preprocessed(text: str, given: Mapping[str, str]) -> list[Token]:
-    macros: dict[str, tuple[list[str] | None, list[Token]]] = {
-        name: (None, _tokens(value, 0)) for name, value in given.items()
-    }
+    macros: Macros = {name: (None, _tokens(value, 0)) for name, value in given.items()}
     found: list[Token] = []
+    taken: list[list[bool]] = []
+    """Of each ``#if`` around a line: whether it is in use, and whether one of its branches was."""
     for number, line in enumerate(_plain(text).split("\n"), start=1):
         directive = re.match(r"\s*#\s*(\w+)\s*(.*)", line)
-        if directive is None:
+        if directive is not None and directive[1] in ("if", "elif", "else", "endif"):
+            _branch(directive[1], directive[2], macros, taken)
+        elif not all(used for used, _ in taken):
+            continue
+        elif directive is None:
             found += _tokens(line, number)
         elif directive[1] == "define":
             made = re.match(r"(\w+)(?:\(([^)]*)\))?\s*(.*)", directive[2])
@@ -140,13 +147,25 @@ def _preprocessed(text: str, given: Mapping[str, str]) -> list[Token]:
     return _expanded(found, macros, frozenset())
 
 
+def _branch(word: str, condition: str, macros: Macros, taken: list[list[bool]]) -> None:
+    """Go on behind an ``#if`` and its kin."""
+    if word == "endif":
+        taken.pop()
+        return
+    if word == "if":
+        taken.append([False, False])
+    tokens = _expanded(_tokens(condition or "1", 0), macros, frozenset())
+    used = not taken[-1][1] and constant(_Reader(tokens, {}).expression()) != 0
+    taken[-1] = [used, taken[-1][1] or used]
+
+
 def _tokens(text: str, line: int) -> list[Token]:
     return [Token(match[1], line) for match in _TOKEN.finditer(text) if match[1]]
 
 
 def _expanded(
     tokens: list[Token],
-    macros: Mapping[str, tuple[list[str] | None, list[Token]]],
+    macros: Macros,
     inside: frozenset[str],
 ) -> list[Token]:
     found: list[Token] = []

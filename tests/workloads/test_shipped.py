@@ -31,8 +31,9 @@ EVERY = [(w, v) for w in SHIPPED.values() for v in w.manifest.variants]
 def test_what_is_shipped() -> None:
     offered = {name: set(w.manifest.variants) for name, w in SHIPPED.items()}
     assert offered["matmul"] >= {"naive", "uncoalesced", "tiled", "torch", "numpy", "cublas"}
+    assert offered["matmul"] >= {"register_tile", "packed", "panels", "cache_blocked"}
     assert offered["stream"] >= {"copy", "scale", "add", "triad"}
-    assert offered["transpose"] >= {"naive", "tiled", "padded"}
+    assert offered["transpose"] >= {"naive", "tiled", "padded", "streamed"}
     assert offered["reduction"] >= {"tree", "shuffle"}
     assert offered["scan"] >= {"hillis_steele", "work_efficient", "shuffle", "look_back"}
     assert offered["histogram"] >= {"global", "shared", "copies"}
@@ -41,7 +42,7 @@ def test_what_is_shipped() -> None:
     assert offered["spmv"] >= {"scalar", "vector", "lanes"}
     assert offered["vector_add"] >= {"direct", "shares"}
     assert offered["attention"] >= {"naive", "online", "tiled"}
-    assert offered["conv2d"] >= {"direct", "tiled", "implicit_gemm"}
+    assert offered["conv2d"] >= {"direct", "tiled", "implicit_gemm", "padded"}
     assert SHIPPED["matmul"].manifest.first_variant == "naive"
 
 

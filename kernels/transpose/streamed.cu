@@ -1,0 +1,75 @@
+// As in in_registers, but every access moves 16 bytes, and what is written goes past the caches:
+// nobody here needs it again, and a CPU would fetch each line of B before it writes to it.
+//
+// A thread turns ROWS x COLS elements around. The threads along x stand below each other in A, so
+// that they write neighbouring parts of B's rows, one whole line after the other.
+#define PIECE (128 / REAL_BITS)  // elements in 16 bytes
+
+// Turns PIECE x PIECE elements around, 16 bytes a row.
+#if REAL_BITS == 64
+__device__ __forceinline__ void turn(uint4 *rows)
+{
+    uint4 a = rows[0], b = rows[1];
+    rows[0] = make_uint4(a.x, a.y, b.x, b.y);
+    rows[1] = make_uint4(a.z, a.w, b.z, b.w);
+}
+#elif REAL_BITS == 32
+__device__ __forceinline__ void turn(uint4 *rows)
+{
+    uint4 a = rows[0], b = rows[1], c = rows[2], d = rows[3];
+    rows[0] = make_uint4(a.x, b.x, c.x, d.x);
+    rows[1] = make_uint4(a.y, b.y, c.y, d.y);
+    rows[2] = make_uint4(a.z, b.z, c.z, d.z);
+    rows[3] = make_uint4(a.w, b.w, c.w, d.w);
+}
+#else
+#define LOW(a, b) (((a) & 0xffffu) | ((b) << 16))
+#define HIGH(a, b) (((a) >> 16) | ((b) & 0xffff0000u))
+#define BOTH(part, m) make_uint4(part(a.m, b.m), part(c.m, d.m), part(e.m, f.m), part(g.m, h.m))
+__device__ __forceinline__ void turn(uint4 *rows)
+{
+    uint4 a = rows[0], b = rows[1], c = rows[2], d = rows[3];
+    uint4 e = rows[4], f = rows[5], g = rows[6], h = rows[7];
+    rows[0] = BOTH(LOW, x);
+    rows[1] = BOTH(HIGH, x);
+    rows[2] = BOTH(LOW, y);
+    rows[3] = BOTH(HIGH, y);
+    rows[4] = BOTH(LOW, z);
+    rows[5] = BOTH(HIGH, z);
+    rows[6] = BOTH(LOW, w);
+    rows[7] = BOTH(HIGH, w);
+}
+#endif
+
+__global__ void transposeStreamed(const real *A, real *B, int N)
+{
+    int row = (blockIdx.y * blockDim.x + threadIdx.x) * ROWS;
+    int col = (blockIdx.x * blockDim.y + threadIdx.y) * COLS;
+    if (row + ROWS <= N && col + COLS <= N && N % PIECE == 0) {
+#pragma unroll 1  // spares registers
+        for (int start = col; start < col + COLS; start += PIECE) {
+            uint4 pieces[ROWS];
+#pragma unroll
+            for (int y = 0; y < ROWS; y++) {
+                pieces[y] = *(const uint4 *)(A + (row + y) * N + start);
+            }
+#pragma unroll
+            for (int y = 0; y < ROWS; y += PIECE) {
+                turn(pieces + y);
+            }
+#pragma unroll
+            for (int x = 0; x < PIECE; x++) {
+#pragma unroll
+                for (int y = 0; y < ROWS; y += PIECE) {
+                    __stcs((uint4 *)(B + (start + x) * N + row + y), pieces[y + x]);
+                }
+            }
+        }
+    } else {  // at the edges, where the tile is not whole, or where rows do not begin with 16 bytes
+        for (int y = row; y < min(row + ROWS, N); y++) {
+            for (int x = col; x < min(col + COLS, N); x++) {
+                B[x * N + y] = A[y * N + x];
+            }
+        }
+    }
+}
