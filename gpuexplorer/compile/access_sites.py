@@ -22,6 +22,7 @@ from gpuexplorer.compile.statements import parse_body, walk
 from gpuexplorer.core.accesses import AccessArray, AccessKind, AccessSite
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.workloads.cuda_source import CudaSource, Function
+from gpuexplorer.workloads.declared_symbols import symbols_touched
 
 MOST_SITES = 1 << 20
 MOST_ARRAYS = 32
@@ -125,6 +126,10 @@ class _Recorder:
             if parameter.is_pointer:
                 bases.append(f" gpux_array({len(found)}u, (ulong){parameter.name}, 0);")
                 found.append(AccessArray(parameter.name, "global"))
+        for symbol in symbols_touched(self.source, kernel):
+            name = symbol.name
+            bases.append(f" gpux_array({len(found)}u, (ulong)&{name}, sizeof({name}));")
+            found.append(AccessArray(name, "global"))
         for match in _SHARED.finditer(self.source.code, *kernel.body):
             for name in _declared(match[1]):
                 number = len(found)

@@ -1,8 +1,9 @@
-"""What a launch copies to variables outside of functions: how many bytes, and as which type."""
+"""What a launch copies to symbols and back: which values, how many bytes, as which type."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -37,8 +38,12 @@ def bound_symbols(plan: Plan, step: KernelLaunch) -> dict[str, str | npt.NDArray
                 remedy="correct 'symbols' of that launch in the manifest",
             )
     found = [known[wanted.name] for wanted in step.symbols]
+    parameters = [
+        replace(symbol.parameter, pointers=1) if wanted.kind == "array" else symbol.parameter
+        for symbol, wanted in zip(found, step.symbols, strict=True)
+    ]
     where = source.where(found[0].start)
-    signature = Signature(step.entry, where, tuple(symbol.parameter for symbol in found))
+    signature = Signature(step.entry, where, tuple(parameters))
     for symbol in found:
         if not symbol.sides and declared_dtype(symbol.type, plan.config.precision) is None:
             raise InputError(
@@ -55,6 +60,12 @@ def bound_symbols(plan: Plan, step: KernelLaunch) -> dict[str, str | npt.NDArray
         symbol.name: value if isinstance(value, str) else np.array([value])
         for symbol, value in zip(found, values, strict=True)
     }
+
+
+def written_symbols(plan: Plan, step: KernelLaunch) -> list[str]:
+    """Return the variables that a launch writes and that are copied back from."""
+    arrays = [plan.array(one.name) for one in step.symbols if one.kind == "array"]
+    return [array.name for array in arrays if array.role in ("out", "inout")]
 
 
 def filled_B(plan: Plan, step: KernelLaunch) -> Filled:

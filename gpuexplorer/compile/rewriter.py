@@ -67,9 +67,11 @@ _KEPT = re.compile(
 """A variable outside of functions: what a part of the grid leaves in it, the whole would find."""
 ROOM = 'static_assert(sizeof({name}) >= {size}, "{words}");'
 """Has a compiler see that a variable is as large as what it is filled with."""
-_FILLING = (
-    "\n__kernel void {kernel}(__global const uchar *from) {{ ((__global uchar *)&{name})"
-    "[get_global_id(0)] = from[get_global_id(0)]; }}\n"
+_COPIES = (
+    "\n__kernel void {filling}(__global const uchar *from) {{ ((__global uchar *)&{name})"
+    "[get_global_id(0)] = from[get_global_id(0)]; }}"
+    "\n__kernel void {reading}(__global uchar *to) {{ to[get_global_id(0)] = "
+    "((__global const uchar *)&{name})[get_global_id(0)]; }}\n"
 )
 _CHOSEN_ENDS = re.compile(r"\s*[:;,)]")
 _OTHER_BEHIND = re.compile(r"\s*:\s*([A-Za-z_]\w*)\s*[;,)]")
@@ -190,11 +192,16 @@ def rewrite(
         for n, k in kernels.items()
     }
     origin = Origin(flat, (edited, *reversed(stages)))
-    ours = [*probes.values(), *(_FILLING.format(kernel=filling(n), name=n) for n in filled)]
+    ours = [*probes.values(), *map(_copies, filled)]
     return Rewritten(
         edited.text, kernels, origin, "".join(ours), sites=sites, printed=printed,
         without=tuple(_not_there(CudaSource(flat))),
     )  # fmt: skip
+
+
+def _copies(name: str) -> str:
+    """Return the kernels of ours that copy to and from a variable outside of functions."""
+    return _COPIES.format(filling=filling(name), reading=reading(name), name=name)
 
 
 def _not_there(source: CudaSource) -> Iterator[str]:
@@ -207,6 +214,11 @@ def _not_there(source: CudaSource) -> Iterator[str]:
 def filling(name: str) -> str:
     """Return the kernel of ours, a thread a byte, that fills a variable outside of functions."""
     return f"gpux_fill_{name}"
+
+
+def reading(name: str) -> str:
+    """Return the kernel of ours, a thread a byte, that copies such a variable to an array."""
+    return f"gpux_read_{name}"
 
 
 def _changed(source: CudaSource, edits: Edits, stages: list[Edited]) -> CudaSource:

@@ -1,13 +1,15 @@
-"""Variables outside of functions that a host program fills: ``cudaMemcpyToSymbol`` in a manifest.
+"""Variables outside of functions that a host program fills and reads: CUDA's symbols.
 
 A launch names them under ``symbols``: an array, a number or a size of the manifest whose values are
-copied to the ``__constant__`` or ``__device__`` variable of that name before the kernel runs.
+copied to the ``__constant__`` or ``__device__`` variable of that name before the kernel runs, as
+``cudaMemcpyToSymbol`` does. An array that is an output is copied back afterwards, as
+``cudaMemcpyFromSymbol`` does; for a single number it has one element.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,18 +17,19 @@ from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter
 
 _DECLARED = re.compile(
     r"\b(?:__constant__|__device__)\s+((?:[A-Za-z_]\w*\s+|::\s*)+)([A-Za-z_]\w*)\s*"
-    r"((?:\[[^\[\]]*\]\s*)*);"
+    r"((?:\[[^\[\]]*\]\s*)*)(=\s*(?:[0.fFuUlL]+|\{\s*[0.fFuUlL]*\s*\})\s*)?;"
 )
 _QUALIFIERS = frozenset("const static volatile extern __constant__ __device__".split())
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _FILLED = re.compile(
     r"\bcudaMemcpyToSymbol(?:Async)?\s*\(\s*&?\s*([A-Za-z_]\w*)(?:\s*,\s*([^,]+))?"
 )
+_READ = re.compile(r"\bcudaMemcpyFromSymbol(?:Async)?\s*\([^,;]+,\s*&?\s*([A-Za-z_]\w*)")
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """A variable outside of functions that has no values in the text."""
+    """A variable outside of functions that has no values in the text, or zeros."""
 
     name: str
     type: str
@@ -35,17 +38,23 @@ class Symbol:
     start: int
     end: int
     is_constant: bool
+    is_zero: bool
+    """Whether the text says that it begins with zeros."""
+    is_read: bool
+    """Whether the host reads it after the launch."""
 
     @property
     def parameter(self) -> Parameter:
-        """It as if the kernel were handed it."""
-        return Parameter(self.name, self.type, 1 if self.sides else 0, self.start, self.end)
+        """It as if the kernel were handed it; what the host reads as an array."""
+        pointers = 1 if self.sides or self.is_read else 0
+        return Parameter(self.name, self.type, pointers, self.start, self.end)
 
 
 @lru_cache(maxsize=1)  # a file of thousands of kernels is read once and not for each of them
 def symbols_of(source: CudaSource) -> dict[str, Symbol]:
-    """Return the variables outside of functions that have no values, by name."""
+    """Return the variables outside of functions that have no values, or zeros, by name."""
     bodies = [f.body for f in source.functions]
+    read = set(_READ.findall(source.code))
     found = {}
     for match in _DECLARED.finditer(source.code):
         if any(start <= match.start() < end for start, end in bodies):
@@ -53,8 +62,12 @@ def symbols_of(source: CudaSource) -> dict[str, Symbol]:
         words = match[1].split()
         kind = " ".join(word for word in words if word not in _QUALIFIERS)
         sides = tuple(side.strip() for side in re.findall(r"\[([^\]]*)\]", match[3]))
-        is_constant = "__constant__" in match[0]
-        found[match[2]] = Symbol(match[2], kind, sides, *match.span(), is_constant)
+        found[match[2]] = Symbol(
+            match[2], kind, sides, *match.span(),
+            is_constant="__constant__" in match[0],
+            is_zero=match[4] is not None,
+            is_read=match[2] in read,
+        )  # fmt: skip
     return found
 
 
@@ -65,9 +78,24 @@ def filled_by_host(source: CudaSource) -> dict[str, str]:
 
 
 def symbols_used(source: CudaSource, kernel: Function) -> list[Symbol]:
-    """Return which variables a kernel needs the host to fill, in the text's order."""
+    """Return which variables of a kernel the host is to fill, or reads, in the text's order."""
     filled = filled_by_host(source)
-    known = {n: s for n, s in symbols_of(source).items() if s.is_constant or n in filled}
+    known = {
+        name: symbol
+        for name, symbol in symbols_of(source).items()
+        if symbol.is_read or name in filled or (symbol.is_constant and not symbol.is_zero)
+    }
+    return _named(source, kernel, known)
+
+
+def symbols_touched(source: CudaSource, kernel: Function) -> list[Symbol]:
+    """Return which variables in global memory a kernel and its helpers name, in order."""
+    known = {n: s for n, s in symbols_of(source).items() if not s.is_constant}
+    return _named(source, kernel, known)
+
+
+def _named(source: CudaSource, kernel: Function, known: Mapping[str, Symbol]) -> list[Symbol]:
+    """Return those of some variables that a kernel or one of its helpers names."""
     if not known:
         return []
     helpers = {f.name: f for f in source.functions if not f.is_kernel}

@@ -90,6 +90,10 @@ class HostText:
         sides = [*self._dims.get(match[1], ()), "1", "1", "1"]
         return f"({sides['xyz'.index(match[2])]})" if match[1] in self._dims else match[0]
 
+    def copies_to(self, symbol: str) -> bool:
+        """Return whether the host fills a variable outside of functions."""
+        return symbol in self._filled
+
     def copied(self, symbol: str) -> float | None:
         """Return the number that is copied to a variable outside of functions, where it is told."""
         text = self._filled.get(symbol)

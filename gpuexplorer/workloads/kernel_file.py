@@ -240,10 +240,11 @@ class KernelFile:
                 f"{where}: how large '{name}' is cannot be told",
                 remedy=f"say --array {name}=ROWS,COLUMNS in sizes or numbers",
             )
-        if name in self.chosen.symbols and self.uses[name] != "in":
+        outside = name in self.chosen.symbols and name not in self.chosen.read_back
+        if outside and self.uses[name] != "in":
             raise InputError(
                 f"{where}: the kernel writes to '{name}', which lies outside of functions",
-                remedy="let it take a pointer to what it writes",
+                remedy="copy it back with cudaMemcpyFromSymbol, or let it take a pointer to it",
             )
         if self.uses[name] is None:
             raise InputError(

@@ -79,7 +79,9 @@ class KernelText:
     values: Mapping[str, str] = field(default_factory=dict)
     """What an array must hold, as an expression: where the rows of a sparse matrix begin."""
     symbols: frozenset[str] = frozenset()
-    """Those of the parameters that are variables outside of functions, which the host fills."""
+    """Those of the parameters that are variables outside of functions, which the host fills..."""
+    read_back: frozenset[str] = frozenset()
+    """... and of these those that it reads after the launch."""
 
     @property
     def handed(self) -> tuple[Parameter, ...]:
@@ -144,6 +146,7 @@ class _Reader:
             reach=self._reach(),
             axes=self._axes(),
             symbols=frozenset(self._symbols),
+            read_back=self._read_back,
         )  # fmt: skip
 
     # ---- bounds
@@ -207,6 +210,8 @@ class _Reader:
 
     def _use(self, parameter: Parameter, found: Sequence[tuple[str, int, int]]) -> Use | None:
         """Return whether an array is read, written, or both."""
+        if parameter.name in self._read_back:
+            return "inout" if self._host.copies_to(parameter.name) else "out"
         if re.search(r"\bconst\b[^*]*\*", self._heads[parameter.name]):
             return "in"
         reads = writes = False
@@ -227,15 +232,28 @@ class _Reader:
 
     @cached_property
     def _accumulated(self) -> frozenset[str]:
-        """The arrays every use of which is an atomic function's."""
-        found = set()
+        """The arrays every use of which is an atomic function's.
+
+        Of variables outside of functions those that are not only written.
+        """
+        found = {name for name in self._read_back if not self._is_only_written(name)}
         for parameter in self._parameters:
-            if parameter.is_pointer:
+            if parameter.is_pointer and parameter.name not in self._read_back:
                 uses = sum(1 for _ in self._subscripts(parameter.name))
                 atomic = re.findall(_ATOMIC.format(name=parameter.name), self._body)
                 if uses and uses == len(atomic):
                     found.add(parameter.name)
         return frozenset(found)
+
+    @cached_property
+    def _read_back(self) -> frozenset[str]:
+        """The variables outside of functions that the host reads after the launch."""
+        return frozenset(name for name, symbol in self._symbols.items() if symbol.is_read)
+
+    def _is_only_written(self, name: str) -> bool:
+        uses = len(re.findall(rf"\b{name}\b", self._body))
+        written = re.findall(rf"\b{name}\b(?:\s*\[[^\[\]]*\])*\s*=(?!=)", self._body)
+        return uses == len(written) > 0
 
     def _rows(self, texts: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, list[str]]]:
         """Return the arrays that say where rows begin: how many rows, and what lies in them.
@@ -282,7 +300,7 @@ class _Reader:
 
     def _declared_shape(self, name: str) -> tuple[str, ...] | None:
         """Return the shape of an array outside of functions, whose sides are numbers."""
-        sides = [self._host.number(side) for side in self._symbols[name].sides]
+        sides = [self._host.number(side) for side in self._symbols[name].sides or ("1",)]
         if any(side is None or side < 1 or side != int(side) for side in sides):
             return None
         return tuple(str(int(side)) for side in sides if side is not None)

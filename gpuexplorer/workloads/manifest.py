@@ -141,8 +141,9 @@ class LaunchSpec(_Table, frozen=True, kw_only=True):
     shared_bytes: Formula = 0
     args: list[str | LaunchArgument]
     symbols: list[str] = []
-    """Arrays that are read, scalars and sizes whose values are copied to the ``__constant__`` or
-    ``__device__`` variables of the same names, as ``cudaMemcpyToSymbol`` does."""
+    """Arrays, scalars and sizes whose values are copied to the ``__constant__`` or ``__device__``
+    variables of the same names, as ``cudaMemcpyToSymbol`` does; outputs are copied back, as
+    ``cudaMemcpyFromSymbol`` does."""
 
     @property
     def follows_sliders(self) -> bool:

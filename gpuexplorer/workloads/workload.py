@@ -421,10 +421,10 @@ def _check_variant(
         _formula(f"{at}.shared_bytes", step.shared_bytes, names.block)
         for name in step.symbols:
             _known(f"{at}.symbols", name, known.arguments)
-            if name in manifest.arrays and manifest.arrays[name].role != "in":
+            if name in manifest.arrays and manifest.arrays[name].role == "scratch":
                 raise InputError(
-                    f"'{at}.symbols' names '{name}', which is not only read",
-                    remedy="pass an array that is written as an argument",
+                    f"'{at}.symbols' names '{name}', which nobody reads or fills",
+                    remedy="leave it out: the variable keeps what a launch leaves",
                 )
         for argument in step.args:
             if isinstance(argument, str):

@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -17,6 +18,7 @@ from gpuexplorer.core.accesses import AccessLook
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.workloads.cuda_source import CudaSource
 from gpuexplorer.workloads.declared_symbols import symbols_of, symbols_used
+from gpuexplorer.workloads.plan import Argument
 from gpuexplorer.workloads.workload import Workload
 from tests.backends.fake_cuda import LaunchCall
 from tests.backends.opencl_support import made_workload, plan_for, ready_runner
@@ -83,10 +85,51 @@ def test_what_does_not_fit_a_variable_is_refused(source: str, arrays: str, said:
         ready_runner(workload(source, arrays), size={"N": 10}, precision="fp32")
 
 
-def test_a_variable_is_filled_with_what_is_only_read() -> None:
-    written = ARRAYS.replace('[5], role = "in"', '[5], role = "out"')
-    with pytest.raises(InputError, match="'mask', which is not only read"):
-        workload(arrays=written)
+COUNTING = """\
+__device__ int found = 0;
+__device__ float table[4];
+__global__ void made(const float *A, float *B, int N) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= N) return;
+    B[i] = A[i];
+    if (A[i] > 0) atomicAdd(&found, 1);
+    if (i < 4) table[i] += 2 * A[i];
+}
+"""
+COUNTED = """\
+A = { shape = ["N"], role = "in" }
+B = { shape = ["N"], role = "out" }
+found = { shape = [1], role = "out", type = "int" }
+table = { shape = [4], role = "inout" }
+"""
+
+
+def test_what_a_kernel_leaves_in_a_variable_is_an_output() -> None:
+    made = made_workload(
+        COUNTING, arrays=COUNTED, args='["A", "B", "N"]\nsymbols = ["found", "table"]',
+        variant='reset = ["found", "table"]',
+    )  # fmt: skip
+    runners = [ready_runner(made, size={"N": 1000}, precision="fp32", seed=s) for s in (1, 2)]
+    for runner, inputs in (*runners, *runners):
+        runner.launch(3)  # each begins anew
+        outputs = runner.download(("found", "table"))
+        assert outputs["found"][0] == np.count_nonzero(inputs["A"] > 0)
+        assert np.allclose(outputs["table"], inputs["table"] + 2 * inputs["A"][:4])
+    first, inputs = runners[0]
+    profile = first.accesses(AccessLook())
+    kinds = {(row.array, row.kind) for row in profile.rows}
+    assert {("found", "atomic"), ("table", "read"), ("table", "write")} <= kinds
+    assert {a.name: a.nbytes for a in profile.arrays} == {
+        "A": 4000, "B": 4000, "found": 4, "table": 16
+    }  # fmt: skip
+    for runner, _ in runners:
+        runner.free()
+
+
+def test_what_neither_host_nor_user_looks_at_is_no_symbol() -> None:
+    scratch = ARRAYS.replace('[5], role = "in"', '[5], role = "scratch"')
+    with pytest.raises(InputError, match="'mask', which nobody reads or fills"):
+        workload(arrays=scratch)
 
 
 def test_a_kernel_needs_what_it_and_its_helpers_read() -> None:
@@ -145,6 +188,35 @@ def test_on_a_gpu_a_variable_is_filled_before_each_batch() -> None:
         launch()
     assert len(seen) == 4 and set(seen) == {(3.0, X[7])}
     assert np.array_equal(runner.download(("y",))["y"], X + 3)
+    runner.free()
+
+
+def test_on_a_gpu_a_variable_is_set_back_before_each_launch_and_read_back() -> None:
+    table = (ctypes.c_float * N)()
+
+    def kernel(call: LaunchCall) -> None:
+        table[:] = [value + 1 for value in table]
+
+    fake, session = open_fake(kernel)
+    fake.variables = {"_table": ctypes.addressof(table)}
+    plan = make_plan(reset=("y",))
+    (step,) = plan.steps
+    step = msgspec.structs.replace(step, symbols=(Argument(kind="array", name="y"),))
+    plan = msgspec.structs.replace(plan, steps=(step,))
+    arguments: list[str | np.generic] = ["x", "y"]
+    runner = KernelRunner(
+        plan, DEVICE, session,
+        lambda _, step: BuiltStep(b"c", "sm_90a", "axpy", arguments, {"_table": "y"}),
+    )  # fmt: skip
+    runner.build()
+    runner.allocate()
+    launches: list[Callable[[], object]] = [
+        lambda: runner.launch(3), runner.launch_plain, runner.launch_alone
+    ]  # fmt: skip
+    for launch in launches:
+        runner.upload({"x": X, "y": X})
+        launch()
+        assert np.array_equal(runner.download(("y",))["y"], X + 1)
     runner.free()
 
 

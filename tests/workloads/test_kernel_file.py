@@ -141,6 +141,50 @@ def test_what_the_host_copies_to_symbols_is_an_array_or_a_number_of_the_manifest
         kernel_manifest(written, path, "filter", Answers(unchecked=True))
 
 
+COUNTED = """
+__device__ unsigned int found = 0u;
+__device__ float middle;
+__device__ float largest[2][3];
+__device__ float kept[4] = {0};
+__device__ int retired = 0;
+__global__ void count(const float *data, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && data[i] > 0.5f) atomicAdd(&found, 1u);
+    if (i == 0) middle = data[n / 2];
+    if (i < 6) largest[i / 3][i % 3] = data[i];
+    if (i < 4) kept[i] += data[i];
+    if (i == 0) retired++;
+}
+int main()
+{
+    unsigned h; float m, big[6], k[4] = {1, 2, 3, 4};
+    cudaMemcpyToSymbol(kept, k, sizeof(k));
+    count<<<4, 256>>>(d, 1000);
+    cudaMemcpyFromSymbol(&h, found, sizeof(h));
+    cudaMemcpyFromSymbolAsync(&m, &middle, sizeof(float), 0, cudaMemcpyDeviceToHost);
+    cudaMemcpyFromSymbol(big, largest, sizeof(big));
+    cudaMemcpyFromSymbol(k, kept, sizeof(k));
+}
+"""
+
+
+def test_what_the_host_copies_from_symbols_is_an_output(tmp_path: Path) -> None:
+    path = tmp_path / "count.cu"
+    manifest = tomllib.loads(kernel_manifest(COUNTED, path, "count", Answers(unchecked=True)))
+    arrays = {n: (a["shape"], a["role"], a.get("type")) for n, a in manifest["arrays"].items()}
+    assert arrays == {
+        "data": (["n"], "in", None),
+        "found": ([1], "out", "int"),
+        "middle": ([1], "out", None),
+        "largest": ([2, 3], "out", None),
+        "kept": ([4], "inout", None),
+    }
+    variant = manifest["variants"]["count"]
+    assert variant["reset"] == ["found", "kept"]
+    assert variant["launch"][0]["symbols"] == ["found", "middle", "largest", "kept"]
+
+
 def test_shared_memory_of_a_launch_follows_the_block_or_has_to_be_known(tmp_path: Path) -> None:
     body = "extern __shared__ float s[]; int i = blockIdx.x * blockDim.x + threadIdx.x"
     kernel = (

@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.analysis.occupancy import WARP, occupancy
-from gpuexplorer.backends.base import Batch
+from gpuexplorer.backends.base import Batch, HostArray
 from gpuexplorer.backends.cuda import timing
 from gpuexplorer.backends.cuda.arguments import PackedArguments
 from gpuexplorer.backends.cuda.describe import multiprocessor_limits
 from gpuexplorer.backends.cuda.driver import MULTIPROCESSORS
 from gpuexplorer.backends.cuda.runner import CudaRunner
 from gpuexplorer.backends.cuda.session import CudaSession, LoadedKernel
+from gpuexplorer.compile.bound_symbols import written_symbols
 from gpuexplorer.compile.targets import is_ptx
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
@@ -38,7 +39,7 @@ class BuiltStep:
     symbol: str
     arguments: list[str | np.generic]
     variables: dict[str, str | npt.NDArray[np.generic]] = field(default_factory=dict)
-    """What is copied to variables outside of functions, by their symbols: an array, or a number."""
+    """What belongs to variables outside of functions, by their symbols: an array, or a number."""
 
 
 Build = Callable[[Plan, KernelLaunch], BuiltStep]
@@ -50,7 +51,7 @@ class _Step:
     kernel: LoadedKernel
     arguments: list[str | np.generic]
     variables: list[tuple[int, str | npt.NDArray[np.generic]]]
-    """Addresses of variables outside of functions, and what is copied there."""
+    """Addresses of variables outside of functions, and what belongs there."""
     packed: PackedArguments | None = None
 
 
@@ -107,6 +108,22 @@ class KernelRunner(CudaRunner):
         """Run one launch on inputs just uploaded and wait, without events or the gate."""
         self._fill_variables()
         super().launch_plain()
+
+    def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
+        """Copy arrays to the host and wait, those of variables outside of functions from there."""
+        with self.session.explained(f"reading the variables of {self._what}"):
+            for step in self._steps:
+                written = written_symbols(self.plan, step.step)
+                for address, value in step.variables:
+                    if isinstance(value, str) and value in written and value in names:
+                        self._allocated.copy_from(address, value)
+        return super().download(names)
+
+    def _were_set_back(self) -> None:
+        for step in self._steps:
+            for address, value in step.variables:
+                if isinstance(value, str) and value in self.plan.reset:
+                    self._allocated.copy_to(address, value)
 
     def _fill_variables(self) -> None:
         """Fill variables outside of functions, which all runners of a program share."""

@@ -108,6 +108,11 @@ class DeviceArrays:
         else:
             self._copy(address, value.ctypes.data, value.nbytes, "HostToDevice")
 
+    def copy_from(self, address: int, name: str) -> None:
+        """Queue copying what lies at another place of the device to an array."""
+        span = self.layout.arrays[name]
+        self._copy(self._base + span.start, address, span.nbytes, "DeviceToDevice")
+
     def fill(self, name: str, byte: int) -> None:
         """Set every byte of an array."""
         span = self.layout.arrays[name]

@@ -204,6 +204,7 @@ class CudaRunner(Runner):
             for name in self.plan.reset:
                 if self.plan.array(name).role != "inout":
                     self._allocated.fill(name, 0)
+            self._were_set_back()
             self._run_once()
             runtime.streamSynchronize(stream)
         self._loaded = True
@@ -264,6 +265,9 @@ class CudaRunner(Runner):
     def _run_once(self) -> None:
         """Queue one launch, all steps."""
 
+    def _were_set_back(self) -> None:
+        """Queue what follows from arrays that were set back before a launch."""
+
     @property
     @abstractmethod
     def _operations(self) -> int:
@@ -279,7 +283,7 @@ class CudaRunner(Runner):
         return batch
 
     def _timed(self, count: int, *, gated: bool) -> Batch:
-        operations = self._operations + len(self.plan.reset) + self.cold
+        operations = self._operations + 2 * len(self.plan.reset) + self.cold
         work = Work(self._run_once, self._between, operations)
         return timing.time_launches(
             self.session, work, count, gated=gated,
@@ -293,6 +297,7 @@ class CudaRunner(Runner):
                 arrays.restore(name)
             else:
                 arrays.fill(name, 0)
+        self._were_set_back()
         if self.cold:
             address, nbytes = self._flush_span()
             self.session.api.runtime.memsetAsync(address, 0, nbytes, self.session.stream)

@@ -59,8 +59,8 @@ class BuiltProgram:
     """What the probe of the parameters' types has stored."""
     printed: Printed | None = None
     """The formats of what it prints, where it prints."""
-    filling: dict[str, Any] = field(default_factory=dict)
-    """The kernels of ours that fill variables outside of functions, by the variables' names."""
+    copying: dict[str, Any] = field(default_factory=dict)
+    """The kernels of ours that copy to and from variables outside of functions."""
 
 
 def build_program(

@@ -58,7 +58,6 @@ class RecordedLaunch:
                 remedy="choose the CPU device, and see 'gpuexplorer doctor'",
             )
         built = build_program(self.session, self.plan, self.step, recorded=True)
-        self.fill(built)
         threads = self.step.threads_per_block
         notes, lost = self._run(built, look, 0, threads)
         whole = not lost.any()
@@ -96,6 +95,7 @@ class RecordedLaunch:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
         buffers = [cl.Buffer(session.context, flags, hostbuf=a) for a in (head, states, found)]
         self.begin()
+        self.fill(built)
         try:
             begin = cl.Kernel(built.program, BEGIN)
             begin.set_args(*buffers)

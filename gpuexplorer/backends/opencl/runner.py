@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,9 +16,9 @@ from gpuexplorer.backends.opencl.parameters import compiled_parameters
 from gpuexplorer.backends.opencl.printed import take_printed
 from gpuexplorer.backends.opencl.program import BuiltProgram, MadeKernel, build_program, is_built
 from gpuexplorer.backends.opencl.session import OpenclSession
-from gpuexplorer.backends.opencl.symbol_copies import fill_symbols
+from gpuexplorer.backends.opencl.symbol_copies import fill_symbols, read_symbols
 from gpuexplorer.compile.arguments import bind_arguments
-from gpuexplorer.compile.bound_symbols import bound_symbols
+from gpuexplorer.compile.bound_symbols import bound_symbols, written_symbols
 from gpuexplorer.compile.rewriter import PortableKernel
 from gpuexplorer.core.accesses import AccessLook, Trace
 from gpuexplorer.core.device import DeviceInfo
@@ -204,8 +204,13 @@ class OpenCLRunner(Runner):
         """
         if any(launch.made.owner is not self._mark for launch in self._launches):
             self._set_arguments()
+        self._fill()
+
+    def _fill(self, arrays: Collection[str] | None = None) -> None:
+        """Queue filling the variables, or those of some arrays."""
         for launch in self._launches:
-            fill_symbols(self._session, launch.built, launch.symbols, self._owned().buffers)
+            symbols = {n: v for n, v in launch.symbols.items() if arrays is None or n in arrays}
+            fill_symbols(self._session, launch.built, symbols, self._owned().buffers)
 
     def _owned(self) -> DeviceArrays:
         if self._arrays is None:
@@ -223,6 +228,9 @@ class OpenCLRunner(Runner):
 
     def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
         """Copy arrays back and wait."""
+        for launch in self._launches:
+            written = [n for n in written_symbols(self.plan, launch.step) if n in names]
+            read_symbols(self._session, launch.built, written, self._owned().buffers)
         return self._owned().download(names)
 
     def check_guards(self) -> None:
@@ -262,6 +270,7 @@ class OpenCLRunner(Runner):
             for _ in range(count):
                 if reset:
                     arrays.reset(reset)
+                    self._fill(reset)
                 if flush is not None:
                     flush.queue()
                 for kernel, global_size, block in steps:
