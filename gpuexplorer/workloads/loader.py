@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.text import path_text
-from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.exchange.files import atomic_file, write_error
 from gpuexplorer.workloads.includes import includes_of
 from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.kernel_file import is_kernel_file
@@ -126,7 +126,9 @@ def kernel_workload(path: Path, manifest: str | None = None) -> Workload:
 
 
 def keep_manifest(path: Path, answers: Answers) -> bool:
-    """Write the manifest that answers make beside a CUDA file; False where it is there already.
+    """Write the manifest that answers make of a CUDA file; False where it is there already.
+
+    It goes beside the file, or among the user's settings (``manifest_path``).
 
     Raises InputError for answers that do not fit, and for another manifest, which stays.
     """
@@ -140,6 +142,10 @@ def keep_manifest(path: Path, answers: Answers) -> bool:
             f"{beside}: there is a manifest already, and it says something else",
             remedy="leave --reference out to use it, or delete it to answer anew",
         )
+    try:
+        beside.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise write_error(beside.parent, error) from None
     with atomic_file(beside) as stream:
         stream.write(text.encode())
     return True

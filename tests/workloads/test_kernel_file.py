@@ -14,7 +14,7 @@ from gpuexplorer.workloads.cuda_source import CudaSource
 from gpuexplorer.workloads.host_text import HostText
 from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.kernel_file import MOST_VARIANTS, KernelFile
-from gpuexplorer.workloads.kernel_manifest import kernel_manifest
+from gpuexplorer.workloads.kernel_manifest import kernel_manifest, manifest_path
 from gpuexplorer.workloads.kernel_text import KernelText, read_kernel
 from gpuexplorer.workloads.loader import (
     keep_manifest,
@@ -22,6 +22,7 @@ from gpuexplorer.workloads.loader import (
     load,
     own_workload,
     programs_of,
+    source_paths,
 )
 from gpuexplorer.workloads.manifest import ReferenceSpec
 from tests.support.own_kernels import FORMS, TEMPLATES, TEXTBOOK, WITH_CPU
@@ -411,6 +412,23 @@ def test_of_thousands_of_kernels_the_chosen_one_is_offered_among_the_first(tmp_p
     variants = found["variants"]
     assert isinstance(variants, dict) and len(variants) == MOST_VARIANTS
     assert found["default_variant"] == "k2999" and {"k0", "k98", "k2999"} <= variants.keys()
+
+
+def test_answers_on_a_file_in_a_folder_that_cannot_be_written_are_kept_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, settings = tmp_path / "shared" / "mine.cu", tmp_path / "settings"
+    path.parent.mkdir()
+    path.write_text(WITH_CPU, encoding="utf-8")
+    monkeypatch.setenv("GPUEXPLORER_CONFIG_DIR", str(settings))
+    monkeypatch.setattr("os.access", lambda place, _: Path(place) != path.parent)
+    assert keep_manifest(path, Answers(unchecked=True))
+    assert [p.name for p in path.parent.iterdir()] == ["mine.cu"]
+    (kept,) = settings.rglob("mine.toml")
+    assert kept == manifest_path(path) and kernel_workload(path).name == "mine"
+    assert source_paths(kernel_workload(path)) == [kept, path]
+    path.with_suffix(".toml").write_text(kept.read_text(encoding="utf-8"), encoding="utf-8")
+    assert manifest_path(path) == path.with_suffix(".toml"), "one beside the file comes first"
 
 
 def test_a_file_with_its_manifest_is_a_root_of_workloads(tmp_path: Path) -> None:

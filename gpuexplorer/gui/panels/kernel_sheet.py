@@ -226,8 +226,11 @@ class KernelSheet(QDialog):
             self.open_button.setEnabled(False)
             return
         self.answers = answers
-        beside = manifest_path(self._path).name
-        self.words.setText(f"The answers are kept in {beside}, beside the file.")
+        kept = manifest_path(self._path)
+        if kept.parent == self._path.parent:
+            self.words.setText(f"The answers are kept in {kept.name}, beside the file.")
+        else:
+            self.words.setText(f"The answers are kept in {kept}: nothing can be written beside it.")
         self.open_button.setEnabled(True)
 
 
