@@ -1,9 +1,10 @@
-"""The code bench as a user meets it, in a real window: ``xvfb-run python tests/bench/code_bench.py``.
+"""The code bench as a user meets it, in a real window.
 
-Prints JSON: seconds from dropping the textbook's whole program on the window to its verified time,
-with what should come out typed and Enter pressed as soon as the sheet is there; from the last key of
-an edit to its verified time beside the version before; and to a compiler's message on its line.
-``pause_s`` is the part of the latter two in which the window waits for further keys.
+Run with ``xvfb-run python tests/bench/code_bench.py``. Prints JSON: seconds from dropping the
+textbook's whole program on the window to its verified time, with what should come out typed and
+Enter pressed as soon as the sheet is there; from the last key of an edit to its verified time
+beside the version before; and to a compiler's message on its line. ``pause_s`` is the part of the
+latter two in which the window waits for further keys.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 LINE = "float sum = 0.0f;"
@@ -45,7 +47,7 @@ def main() -> int:
     _, window = create(["--threads", str(max(1, (os.cpu_count() or 2) - 1))])
     session, experiment = window.session, window.session.experiment
 
-    def waited_for(what: str, condition: object) -> float:
+    def waited_for(what: str, condition: Callable[[], bool]) -> float:
         began = time.perf_counter()
         if not wait_until(condition, options.timeout):
             raise SystemExit(f"no {what} within {options.timeout:g} s")
@@ -70,7 +72,9 @@ def main() -> int:
     QApplication.sendEvent(window, QDragEnterEvent(QPointF(5, 5).toPoint(), *how))
     QApplication.sendEvent(window, QDropEvent(QPointF(5, 5), *how))
     waited_for("sheet", lambda: window.own_files.sheet is not None)
-    answer = window.own_files.sheet.focusWidget()
+    sheet = window.own_files.sheet
+    assert sheet is not None
+    answer = sheet.focusWidget()
     QTest.keyClicks(answer, "A @ B")
     QTest.keyClick(answer, Qt.Key.Key_Return)
     waited_for("verified time", lambda: experiment.workload.name == "product" and verified())

@@ -181,6 +181,7 @@ class KernelPanel(QWidget):
         from gpuexplorer.gui.code.pane import CodePane
 
         self.code = CodePane(self.editing)
+        self.editing.bench.changed.connect(self._mark_lines)
         self.source = self.code.view
         return self.code
 
@@ -376,9 +377,19 @@ class KernelPanel(QWidget):
             self.code.show_workload(experiment.workload if path is not None else None)
             self._show_messages(step.source)
 
+    def _mark_lines(self) -> None:
+        """Mark at once what a version's compiler said."""
+        steps, at = self._session.experiment.variant.launch, self.entry_box.currentIndex()
+        if 0 <= at < len(steps):
+            self._show_messages(steps[at].source)
+
     def _show_messages(self, source: str) -> None:
-        """Mark what the compilers of this view and of the present run say of a source's lines."""
+        """Mark what the compilers of this view, the run and the version say of a source's lines."""
         errors = [self._refusal, self._session.failure]
+        workload = self._session.experiment.workload
+        versions = self.editing.bench.of(workload)
+        if versions and versions[-1].workload.sha256 == workload.sha256:
+            errors.append(versions[-1].error)
         said = [m for error in errors if error is not None for m in line_messages(error.detail)]
         self.code.show_messages([m for m in dict.fromkeys(said) if m.file == source])
 
