@@ -89,26 +89,30 @@ def main() -> int:
         view.setFocus()
         QTest.keyClicks(view, new)
 
+    def versions() -> int:
+        return len(bench.of(experiment.workload))
+
+    def more_than(known: int) -> Callable[[], bool]:
+        return lambda: versions() > known
+
+    def is_said(word: str) -> Callable[[], bool]:
+        return lambda: any(word in m.words for m in view.messages)
+
     waited_for("source", lambda: LINE in view.text and not view.isReadOnly())
     edits, mistakes, line = [], [], LINE
     for number in range(options.edits):
-        known = len(bench.of(experiment.workload))
+        known = versions()
         new = f"float sum = {number}.0f * 0;"
         type_over(line, new)
         line = new
-        edits.append(
-            waited_for("version", lambda known=known: len(bench.of(experiment.workload)) > known)
-        )
+        edits.append(waited_for("version", more_than(known)))
         if bench.of(experiment.workload)[-1].run is None:
             raise SystemExit(f"edit {number}: {bench.of(experiment.workload)[-1].error}")
     for number in range(options.mistakes):
         new = f"float sum = unknown{number};"
         type_over(line, new)
         line = new
-        said = f"unknown{number}"
-        mistakes.append(
-            waited_for("message", lambda said=said: any(said in m.words for m in view.messages))
-        )
+        mistakes.append(waited_for("message", is_said(f"unknown{number}")))
     window.close()
     document = {
         "drop_to_verified_s": dropped_s,
