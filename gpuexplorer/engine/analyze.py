@@ -22,14 +22,18 @@ from gpuexplorer.core.accesses import AccessProfile, CompiledAccesses
 from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.precision import KERNEL_PRECISIONS
+from gpuexplorer.core.units import count
 from gpuexplorer.engine.compiler import Compiler
 from gpuexplorer.engine.variant_on import VariantOn, request_key
+from gpuexplorer.workloads.cuda_source import CudaSource
 from gpuexplorer.workloads.loader import kernel_sources
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import Workload
 
 DEFAULT_BLOCK: Block = (256, 1, 1)
 MAX_Z = 64
+MOST_KERNELS = 500
+"""Of a file that are compiled together: each takes the compiler about a tenth of a second."""
 
 
 def analyze_file(
@@ -102,6 +106,12 @@ def _file_requests(
             f"no precision '{precision}'", remedy=suggestion(precision, KERNEL_PRECISIONS)
         )
     files, names = kernel_sources(path, below=True), tuple(entries)
+    kernels = CudaSource(files[path.name]).kernels
+    if not names and len(kernels) > MOST_KERNELS:
+        raise InputError(
+            f"{path} has {count(len(kernels))} kernels, too many to compile all",
+            remedy=f"choose some with --entry, such as --entry {next(iter(kernels))}",
+        )
     return [
         CompileRequest(
             source=path.name,

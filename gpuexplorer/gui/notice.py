@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -130,5 +131,6 @@ def _ended(event: EngineLost) -> str:
 
 
 def capital(text: str) -> str:
-    """Return a text as a sentence begins."""
-    return text[:1].upper() + text[1:]
+    """Return a text as a sentence begins; a file's name at its beginning stays as it is."""
+    names_file = re.match(r"\S*[./\\]\S", text) is not None
+    return text if names_file else text[:1].upper() + text[1:]

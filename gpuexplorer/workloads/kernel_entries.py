@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.cuda_source import CudaSource, Function
+from gpuexplorer.workloads.declared_symbols import symbols_used
 from gpuexplorer.workloads.host_text import HostText, Launch
 from gpuexplorer.workloads.instances import (
     TemplateParameter,
@@ -26,22 +28,42 @@ GUESSED_ARGUMENT = "16"
 PRECISION_OF = {"float": "fp32", "double": "fp64", "half": "fp16", "__half": "fp16"}
 
 
+@dataclass(frozen=True)
+class Entry:
+    """One kernel that can run, an instance in a source of its own; its body is not read yet."""
+
+    source: CudaSource
+    function: Function
+    host: HostText
+
+    @property
+    def head(self) -> list[tuple[str, str, int]]:
+        """What it takes, variables outside of functions included."""
+        variables = (symbol.parameter for symbol in symbols_used(self.source, self.function))
+        parameters = (*self.source.parameters(self.function), *variables)
+        return [(p.name, p.type, p.pointers) for p in parameters]
+
+    def read(self) -> KernelText:
+        """Return what its text says."""
+        return read_kernel(self.source, self.function, self.host)
+
+
 class KernelEntries:
     """The kernels of one file."""
 
     def __init__(self, source: CudaSource, host: HostText, path: Path) -> None:
         self._source, self._host, self._path = source, host, path
 
-    def read(self, named: str | None) -> Iterator[tuple[str, KernelText]]:
+    def all(self, named: str | None) -> Iterator[tuple[str, Entry]]:
         """Yield every kernel by its entry, of a template the instances that are launched."""
         for name, function in self._source.kernels.items():
             if not function.is_template:
-                yield name, read_kernel(self._source, function, self._host)
+                yield name, Entry(self._source, function, self._host)
                 continue
             for arguments in self._instances(function, named):
                 source = with_instance(self._source, function, arguments)
                 entry = f"{name}<{', '.join(arguments)}>"
-                yield entry, read_kernel(source, source.kernels[name], HostText(source))
+                yield entry, Entry(source, source.kernels[name], HostText(source))
 
     def _instances(self, function: Function, named: str | None) -> list[tuple[str, ...]]:
         """Return the arguments of a template's instances: those that are launched, or a guess."""

@@ -66,19 +66,25 @@ class KernelFile:
         self.source = CudaSource(unix_lines(text), str(path))
         self.host = HostText(self.source)
         self._entries = KernelEntries(self.source, self.host, path)
-        read = dict(self._entries.read(answers.kernel))
-        if not read:
+        found = dict(self._entries.all(answers.kernel))
+        if not found:
             raise InputError(
                 f"{path}: no __global__ function here", remedy="give a file with a kernel"
             )
-        self.name = self._entries.pick(answers.kernel, list(read))
+        self.name = self._entries.pick(answers.kernel, list(found))
         """The kernel that runs first: its name, of a template an instance's."""
-        self.chosen = read[self.name]
+        chosen = found[self.name]
+        self.chosen = chosen.read()
         """What the text of that one says."""
-        self.others = [n for n in read if n != self.name]
-        alike = (n for n, k in read.items() if n != self.name and _heads(k) == _heads(self.chosen))
+        self.others = [n for n in found if n != self.name]
+        head = chosen.head
+        alike = (n for n in self.others if found[n].head == head)
         names = {self.name, *itertools.islice(alike, MOST_VARIANTS - 1)}
-        self.kernels = {n: k for n, k in read.items() if n in names}
+        self.kernels = {
+            n: self.chosen if n == self.name else one.read()
+            for n, one in found.items()
+            if n in names
+        }
         """Those with its parameters, by their entries: the variants of the manifest."""
         self.arrays = [p for p in self.chosen.parameters if p.is_pointer]
         types = [one for p in self.arrays if (one := _element(p)[0]) in PRECISION_OF]
@@ -384,7 +390,3 @@ def _itemsize_B(parameter: Parameter) -> int:
     known = {"float": 4, "double": 8, "half": 2, "__half": 2}
     whole = WHOLE.get(WHOLE_OF.get(kind.removeprefix("std "), ""))
     return width * (known.get(kind) or (whole.itemsize if whole is not None else 4))
-
-
-def _heads(kernel: KernelText) -> list[tuple[str, str, int]]:
-    return [(p.name, p.type, p.pointers) for p in kernel.parameters]

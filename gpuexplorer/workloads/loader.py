@@ -195,11 +195,14 @@ def read_source(path: Path) -> str:
     try:
         if path.stat().st_size > MAX_SOURCE_B:
             raise InputError(f"{path}: larger than {MAX_SOURCE_B} bytes, not a kernel source")
-        return path.read_text(encoding="utf-8-sig")  # with or without Windows' byte order mark
+        text = path.read_text(encoding="utf-8-sig")  # with or without Windows' byte order mark
+        if "\0" in text:  # UTF-16, or no text at all
+            raise InputError(f"{path}: not UTF-8 text", remedy="save it as UTF-8")
     except UnicodeDecodeError:
-        raise InputError(f"{path}: not UTF-8 text") from None
+        raise InputError(f"{path}: not UTF-8 text", remedy="save it as UTF-8") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    return text
 
 
 def workload_folders(root: Path) -> list[Path]:

@@ -257,7 +257,8 @@ def test_new_begins_a_file_that_runs_at_once(tmp_path: Path, environment: dict[s
     ("data", "words"),
     [
         (b"\x7fELF\x02\x01\x01\x00\xff\xfe", "not UTF-8 text"),
-        (TEXTBOOK.encode("utf-16"), "not UTF-8 text"),
+        (TEXTBOOK.encode("utf-16"), "not UTF-8 text; save it as UTF-8"),
+        (TEXTBOOK.encode("utf-16-le"), "not UTF-8 text; save it as UTF-8"),
         (b"// nothing\n", "no __global__ function here"),
         (b"x" * ((1 << 20) + 1), "not a kernel source"),
     ],

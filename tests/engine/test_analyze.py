@@ -100,6 +100,14 @@ def test_launch_bounds_macros_shared_memory_and_templates(tmp_path: Path) -> Non
     assert named.name == "add<4>"
 
 
+def test_a_file_of_thousands_of_kernels_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    kernels = "".join(f"__global__ void k{n}(int *A) {{ A[0] = {n}; }}\n" for n in range(600))
+    path = written(tmp_path, kernels)
+    with pytest.raises(InputError, match=r"has 600 kernels, too many .*--entry k0"):
+        analyze_file(path, ["sm_90"])
+    assert [k.name for k in analyze_file(path, ["sm_90"], entries=["k7"]).kernels] == ["k7"]
+
+
 def test_spills_are_told(tmp_path: Path) -> None:
     (found,) = analyze_file(written(tmp_path, SPILLING), ["sm_90"]).kernels
     assert found.registers_per_thread <= 64

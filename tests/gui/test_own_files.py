@@ -198,6 +198,47 @@ def test_a_cuda_file_is_asked_about_once_and_measured(
     until(qtbot, lambda: asked.workload.manifest.reference.python == "check.py:product")
 
 
+def test_an_odd_cuda_file_is_one_sentence_or_runs(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = quiet(open_window)
+    session = window.session
+    until(qtbot, lambda: session.experiment.devices is not None)
+
+    def opened(name: str, data: bytes) -> str:
+        """Return what the banner says of a file that is opened, and not verified."""
+        path = tmp_path / name
+        path.write_bytes(data)
+        window.own_files.open(path)
+        sheet = window.own_files.sheet
+        if sheet is not None:
+            sheet.unchecked_box.setChecked(True)
+            assert sheet.open_button.isEnabled()
+            sheet.accept()
+            until(qtbot, lambda: window.own_files.sheet is None)
+        return window.banner.text
+
+    source = TEXTBOOK.encode()
+    for name, data, words in (
+        ("binary.cu", bytes(range(256)), "not UTF-8 text; save it as UTF-8"),
+        ("wide.cu", TEXTBOOK.encode("utf-16"), "not UTF-8 text; save it as UTF-8"),
+        ("large.cu", source + b"/" * (10 << 20), "not a kernel source"),
+        ("empty.cu", b"", "no __global__ function here"),
+    ):
+        assert words in opened(name, data)
+    many = "".join(f"__global__ void k{n}(int *a) {{ a[0] = {n}; }}\n" for n in range(10_000))
+    for name, data in (
+        ("with spaces.cu", source.replace(b"\n", b"\r\n")),
+        ("many.cu", many.encode()),
+    ):
+        assert opened(name, data).startswith("Loaded ")
+        assert session.experiment.workload.source.origin == str(tmp_path / name)
+    opened("secret.cu", b'#include "/etc/passwd"\n' + source)
+    session.set_live(True)
+    refused = "secret.cu:1: '/etc/passwd' does not lie beside the source"
+    until(qtbot, lambda: window.banner.text.startswith(refused))
+
+
 def test_of_two_files_of_one_name_the_hidden_one_is_told(
     open_window: OpenWindow, tmp_path: Path
 ) -> None:
