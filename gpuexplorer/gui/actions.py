@@ -117,6 +117,11 @@ class Commands:
             "PyTorch module and example inputs",
             "Ctrl+M",
         )
+        self.paste_source = make(
+            "Paste CUDA source",
+            "Run a kernel that was copied elsewhere, its text or its file",
+            "Ctrl+V",
+        )
         self.open_session = make(
             "Open session…",
             "Show a saved session; nothing is measured until you go live",

@@ -253,6 +253,7 @@ class MainWindow(KeyWindow):
             (commands.save_session_as, sessions.save_as),
             (commands.session_notes, dialogs.show_notes),
             (commands.open_model, self.own_files.pick),
+            (commands.paste_source, self.own_files.paste),
             (commands.open_kernels, self.kernels.pick),
             (commands.open_lessons, self.own_lessons.pick),
             (commands.reload_kernels, self.kernels.reload),

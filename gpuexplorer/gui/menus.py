@@ -42,7 +42,14 @@ class Menus:
         file.addMenu(self.recent)
         file.addActions([commands.save_session, commands.save_session_as, commands.session_notes])
         file.addSeparator()
-        file.addActions([commands.open_model, commands.open_kernels, commands.open_lessons])
+        file.addActions(
+            [
+                commands.open_model,
+                commands.paste_source,
+                commands.open_kernels,
+                commands.open_lessons,
+            ]
+        )
         file.addAction(commands.reload_kernels)
         file.addSeparator()
         file.addActions([commands.export, commands.report, commands.import_runs])

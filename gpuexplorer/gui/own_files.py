@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.gui.drops import FileDrops
+from gpuexplorer.gui.drops import FileDrops, dropped_file
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.workloads.kernel_answers import Answers
@@ -60,6 +61,17 @@ class OwnFiles(QObject):
         name, _ = QFileDialog.getOpenFileName(self._window, "Open file", str(folder), FILTER)
         if name:
             self.open(Path(name))
+
+    def paste(self) -> None:
+        """Open the file that was copied elsewhere, or the source, which becomes a file of ours."""
+        from gpuexplorer.gui.code.pasted import keep_pasted
+
+        copied = QGuiApplication.clipboard().mimeData()
+        path = dropped_file(copied.urls(), is_own_file)
+        try:
+            self.open(path if path is not None else keep_pasted(copied.text()))
+        except ExplorerError as error:
+            self._refuse(error)
 
     def open(self, path: Path) -> None:
         """Read a file, ask about it if it is new, and choose it as the workload."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
@@ -196,6 +196,39 @@ def test_a_cuda_file_is_asked_about_once_and_measured(
     dialog.run_button.click()
     asked = window.session.experiment
     until(qtbot, lambda: asked.workload.manifest.reference.python == "check.py:product")
+
+
+def test_a_source_that_was_copied_elsewhere_is_asked_about(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPUEXPLORER_DATA_DIR", str(tmp_path / "data"))
+    window, clipboard = quiet(open_window), QGuiApplication.clipboard()
+    paste = window.commands.paste_source
+
+    def asked_of() -> str:
+        """Return the title of the sheet that pasting opens, and close that."""
+        paste.trigger()
+        sheet = window.own_files.sheet
+        assert sheet is not None
+        title = sheet.windowTitle()
+        sheet.reject()
+        return title
+
+    clipboard.setText(TEXTBOOK.replace("\n", "\r\n"))
+    assert asked_of() == asked_of() == "Open matrixMul.cu"
+    clipboard.setText(f"{TEXTBOOK}// another\n")
+    assert asked_of() == "Open matrixMul-2.cu"
+    kept = {path.name: path.read_text("utf-8") for path in (tmp_path / "data").rglob("*.cu")}
+    assert kept == {"matrixMul.cu": TEXTBOOK, "matrixMul-2.cu": f"{TEXTBOOK}// another\n"}
+    (tmp_path / "there.cu").write_text(TEXTBOOK, encoding="utf-8")
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path / "there.cu"))])
+    clipboard.setMimeData(data)
+    assert asked_of() == "Open there.cu"
+    clipboard.setText("nothing of the kind")
+    paste.trigger()
+    assert window.own_files.sheet is None
+    assert window.banner.text.startswith("The clipboard holds no CUDA source; copy a text")
 
 
 def test_an_odd_cuda_file_is_one_sentence_or_runs(
