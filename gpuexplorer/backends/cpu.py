@@ -19,20 +19,29 @@ UNLIMITED_B = 1 << 62
 @functools.cache
 def cpu_name() -> str:
     """Return the CPU's model name as its maker writes it, or the architecture's name."""
-    name = _linux_name() or _registry_name() or platform.processor() or platform.machine()
+    named = _linux_line("model name|Model|cpu model") or _registry_value("ProcessorNameString")
+    name = named or platform.processor() or platform.machine()
     return re.sub(r"\s+", " ", name).strip() or "CPU"
 
 
-def _linux_name() -> str | None:
+@functools.cache
+def cpu_maker() -> str | None:
+    """Return who made the CPU: ``intel`` or ``amd``; None for others and where it is not told."""
+    told = (_linux_line("vendor_id") or _registry_value("VendorIdentifier") or "").strip()
+    return {"GenuineIntel": "intel", "AuthenticAMD": "amd"}.get(told)
+
+
+def _linux_line(names: str) -> str | None:
+    """Return what the system says of its first processor under one of some names."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    match = re.search(r"^(?:model name|Model|cpu model)\s*:\s*(.+)$", text, re.MULTILINE)
+    match = re.search(rf"^(?:{names})\s*:\s*(.+)$", text, re.MULTILINE)
     return match[1] if match else None
 
 
-def _registry_name() -> str | None:
+def _registry_value(name: str) -> str | None:
     try:
         import winreg
     except ImportError:
@@ -40,7 +49,7 @@ def _registry_name() -> str | None:
     path = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
     try:
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, path) as key:  # type: ignore[attr-defined]
-            return str(winreg.QueryValueEx(key, "ProcessorNameString")[0])  # type: ignore[attr-defined]
+            return str(winreg.QueryValueEx(key, name)[0])  # type: ignore[attr-defined]
     except OSError:
         return None
 

@@ -195,6 +195,8 @@ def _tuned_words(tuned: TunedSpec) -> str:
     values = [f"{name} = {value}" for name, value in tuned.tunables.items()]
     block = [f"block {'×'.join(map(str, short_block(tuned.block)))}"] if tuned.block else []
     knobs, devices = ", ".join([*block, *values]), listed([*tuned.on, *tuned.precisions])
+    if tuned.where is not None:
+        return f"on {devices}, where {tuned.where}: {knobs} (measured: {tuned.measured})"
     return f"on {devices}: {knobs} (measured: {tuned.measured})"
 
 

@@ -53,7 +53,8 @@ class DeviceInfo(msgspec.Struct, frozen=True, kw_only=True):
     features: tuple[str, ...] = ()
     """What a variant may require: ``cuda``, ``opencl``, ``shuffle``, ``sm_90``, ...
 
-    ``lanes_16``: a CPU's vector unit runs 16 threads together.
+    ``lanes_16``: a CPU's vector unit runs 16 threads together; ``intel_cpu``, ``amd_cpu``: who made
+    the CPU.
     """
     libraries: tuple[str, ...] = ()
     """Library calls this device offers, such as ``torch.matmul``."""

@@ -140,7 +140,7 @@ class _Enumeration:
         """Return a case with one other value of a tunable, if there are any, as ``turn`` says."""
         odd = self._sizes[-1]
         legal = [
-            request for tunables in self._tunables()
+            request for tunables in self._tunables(odd)
             if self._plan(request := self._request(odd, tunables=tunables)) is not None
         ]  # fmt: skip
         requests = [legal[turn % len(legal)]] if legal else []
@@ -158,7 +158,7 @@ class _Enumeration:
         odd = sizes[-1]
         for block in self._blocks(odd):
             found.append(CheckCase(self._request(odd, block=block), "unusual blocks"))
-        for tunables in self._tunables():
+        for tunables in self._tunables(odd):
             request = self._request(odd, tunables=tunables)
             if self._plan(request) is not None:
                 found.append(CheckCase(request, "every value of a tunable"))
@@ -249,22 +249,19 @@ class _Enumeration:
 
     def _blocks(self, size: dict[str, int]) -> list[Block]:
         dimensions = self.spec.dimensions
+        usual = default_block(self.spec, self.precision, self.device, size)
         found: list[Block] = []
         one, *others = _ODD_BLOCKS
         for block in (one, _largest_block(self.device.limits, dimensions), *others):
             fits = block[dimensions:] == (1,) * (3 - dimensions)
-            if not dimensions or not fits or block in (self._usual_block, *found):
+            if not dimensions or not fits or block in (usual, *found):
                 continue
             if self._plan(self._request(size, block=block)) is not None:
                 found.append(block)
         return found
 
-    @property
-    def _usual_block(self) -> Block | None:
-        return default_block(self.spec, self.precision, self.device)
-
-    def _tunables(self) -> Iterator[dict[str, int]]:
-        usual = default_tunables(self.spec, self.precision, self.device)
+    def _tunables(self, size: dict[str, int]) -> Iterator[dict[str, int]]:
+        usual = default_tunables(self.spec, self.precision, self.device, size)
         for name, tunable in self.spec.tunables.items():
             for value in tunable.values:
                 if value != usual.get(name):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import get_args
 
 from gpuexplorer.core.config import OWN_FILL, Block, Cache, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
+from gpuexplorer.workloads.formulas import number
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of, is_own
 from gpuexplorer.workloads.manifest import FILLS, OVERFLOW_FILL, TunedSpec, VariantSpec
-from gpuexplorer.workloads.planning import check_caches, check_requirements
+from gpuexplorer.workloads.planning import base_names, check_caches, check_requirements
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.switches import check as check_switches
 from gpuexplorer.workloads.switches import without_defaults
@@ -112,24 +114,31 @@ def missing_framework(devices: DeviceList, variant: VariantSpec) -> Unavailable 
     return next((one for one in devices.unavailable if one.backend == framework), None)
 
 
-def tuned_for(variant: VariantSpec, precision: str, device: DeviceInfo | None) -> TunedSpec | None:
+def tuned_for(
+    variant: VariantSpec, precision: str, device: DeviceInfo | None, size: Mapping[str, int]
+) -> TunedSpec | None:
     """Return what the manifest says was measured to be good on a device like this one."""
     if device is None:
         return None
     for tuned in variant.tuned:
-        if all(map(device.has, tuned.on)) and precision in (tuned.precisions or [precision]):
+        if (
+            all(map(device.has, tuned.on))
+            and precision in (tuned.precisions or [precision])
+            and (tuned.where is None or number(tuned.where, base_names(size, precision)))
+        ):
             return tuned
     return None
 
 
 def default_block(
-    variant: VariantSpec, precision: str = "", device: DeviceInfo | None = None
-) -> Block | None:
+    variant: VariantSpec, precision: str = "", device: DeviceInfo | None = None,
+    size: Mapping[str, int] | None = None,
+) -> Block | None:  # fmt: skip
     """Return the block that is there before one is chosen, or None for a library call.
 
-    On a device and in a precision that the manifest has a tuned one for, that one.
+    On a device, in a precision and at a size that the manifest has a tuned one for, that one.
     """
-    tuned = tuned_for(variant, precision, device)
+    tuned = tuned_for(variant, precision, device, size or {})
     if tuned is not None and tuned.block:
         x, y, z = (*tuned.block, 1, 1)[:3]
         return x, y, z
@@ -141,15 +150,16 @@ def default_block(
 
 
 def default_tunables(
-    variant: VariantSpec, precision: str = "", device: DeviceInfo | None = None
-) -> dict[str, int]:
+    variant: VariantSpec, precision: str = "", device: DeviceInfo | None = None,
+    size: Mapping[str, int] | None = None,
+) -> dict[str, int]:  # fmt: skip
     """Return the tunables that are the user's to choose, not tied to the block, as they begin."""
     first = {
         name: tunable.values[0] if tunable.default is None else tunable.default
         for name, tunable in variant.tunables.items()
         if tunable.formula is None
     }
-    tuned = tuned_for(variant, precision, device)
+    tuned = tuned_for(variant, precision, device, size or {})
     return first if tuned is None else first | tuned.tunables
 
 
@@ -179,16 +189,17 @@ def complete(request: RunRequest, workload: Workload, devices: DeviceList) -> Ru
     check_caches(request)
     check_requirements(workload, variant_name, precision, device)
     check_switches(variant, variant_name, device, request.switches)
-    tuned = tuned_for(variant, precision, device)
+    size = _sizes(request.size, workload)
+    tuned = tuned_for(variant, precision, device, size)
     if not 0 <= request.seed < 2**63:
         raise InputError(f"seed {request.seed} is out of range", remedy="use 0 to 2^63 - 1")
     return RunConfig(
         workload=workload.name,
         variant=variant_name,
-        size=_sizes(request.size, workload),
+        size=size,
         precision=precision,
         device=device.id,
-        block=_block(request.block, variant, precision, device),
+        block=_block(request.block, variant, precision, device, size),
         tunables=request.tunables if tuned is None else tuned.tunables | request.tunables,
         cache=request.cache,
         fill=fill,
@@ -241,8 +252,9 @@ def _sizes(wanted: dict[str, int], workload: Workload) -> dict[str, int]:
 
 
 def _block(
-    wanted: tuple[int, ...] | None, variant: VariantSpec, precision: str, device: DeviceInfo
-) -> Block | None:
+    wanted: tuple[int, ...] | None, variant: VariantSpec, precision: str, device: DeviceInfo,
+    size: Mapping[str, int],
+) -> Block | None:  # fmt: skip
     if variant.call is not None:
         if wanted is not None:
             raise InputError(
@@ -253,7 +265,7 @@ def _block(
             )
         return None
     if wanted is None:
-        return default_block(variant, precision, device)
+        return default_block(variant, precision, device, size)
     if not 1 <= len(wanted) <= 3:
         raise InputError("a block has one to three dimensions", remedy="give --block XxY")
     x, y, z = (*wanted, 1, 1)[:3]

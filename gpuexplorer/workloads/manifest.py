@@ -161,6 +161,8 @@ class TunedSpec(_Table, frozen=True, kw_only=True):
     on: list[str]
     precisions: list[str] = []
     """Empty: all of the variant's."""
+    where: Formula | None = None
+    """A rule over the sizes that it holds for, such as those that fit into shared memory."""
     block: list[int] = []
     """Empty: the usual one."""
     tunables: dict[str, int] = {}

@@ -398,7 +398,7 @@ def _check_variant(
         elif tunable.default is not None and tunable.default not in tunable.values:
             raise InputError(f"'{key}.tunables.{name}.default' is not one of its values")
     for index, tuned in enumerate(variant.tuned):
-        _check_tuned(manifest, f"{key}.tuned[{index}]", variant, tuned)
+        _check_tuned(manifest, f"{key}.tuned[{index}]", variant, tuned, names.base)
     for constraint in variant.constraints:
         _formula(f"{key}.constraints", constraint.rule, names.block)
     for formula in (variant.requested_read_bytes, variant.requested_write_bytes):
@@ -433,9 +433,13 @@ def _check_variant(
                 _formula(f"{at}.args", argument.value, names.grid)
 
 
-def _check_tuned(manifest: Manifest, key: str, variant: VariantSpec, tuned: TunedSpec) -> None:
+def _check_tuned(
+    manifest: Manifest, key: str, variant: VariantSpec, tuned: TunedSpec, base: frozenset[str]
+) -> None:
     if not tuned.on:
         raise InputError(f"'{key}.on' is empty", remedy="say which devices it holds for")
+    if tuned.where is not None:
+        _formula(f"{key}.where", tuned.where, base)
     for precision in tuned.precisions:
         _known(f"{key}.precisions", precision, _precisions(manifest, variant))
     if tuned.block and (len(tuned.block) != variant.dimensions or min(tuned.block) < 1):

@@ -281,7 +281,8 @@ def show(ladder: dict[str, Any]) -> None:
     print(f"{ladder['workload']}: {size}, {ladder['precision']}{threads}", file=sys.stderr)
     for name, step in ladder["steps"].items():
         words = [f"{name:<28}", f"{quantity(step['time_s'], 's'):>9}"]
-        words.append(f"{quantity(step['flop_per_s'] or 0.0, 'FLOP/s'):>13}")
+        if step["flop_per_s"]:  # a transposition computes nothing
+            words.append(f"{quantity(step['flop_per_s'], 'FLOP/s'):>13}")
         words.append(f"{quantity(step['bandwidth_B_per_s'] or 0.0, 'B/s'):>10}")
         if "share_of_arithmetic" in step:
             words.append(f"{step['share_of_arithmetic']:4.0%} of the multiply-add rate")

@@ -53,6 +53,8 @@ def test_a_workload_is_shown_with_every_variant(tmp_path: Path) -> None:
     for name, variant in one["variants"].items():
         assert name in shown
         assert variant["title"] in shown
+    text = " ".join(shown.split())
+    assert "on lanes_16, intel_cpu and fp64, where N <= 1024: block 16×2×16, ROWS = 6" in text
 
 
 def test_the_doctor_finds_a_device_that_runs_kernels(tmp_path: Path) -> None:

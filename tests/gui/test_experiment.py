@@ -99,6 +99,19 @@ def test_knobs_that_nobody_moved_follow_what_was_tuned_for_the_device() -> None:
     assert (knobs.knobs.block, knobs.knobs.tunables["COLS"]) == ((32, 8, 1), 4)
 
 
+def test_knobs_that_nobody_moved_follow_what_was_tuned_for_the_size() -> None:
+    wide = msgspec.structs.replace(CPU, features=("opencl", "lanes_16", "intel_cpu"))
+    knobs = Experiment(WORKLOADS, DeviceList(devices=(wide,)))
+    knobs.set_variant("cache_blocked")
+    knobs.set_precision("fp64")
+    assert knobs.knobs.block == (16, 2, 16)
+    knobs.set_size("N", 2048)
+    assert knobs.knobs.block == (16, 1, 16)
+    knobs.set_axis(2, 8)
+    knobs.set_size("N", 512)
+    assert knobs.knobs.block == (16, 1, 8)
+
+
 def test_before_devices_are_known_knobs_can_be_turned_already() -> None:
     early = Experiment(WORKLOADS)
     early.set_axis(0, 32)

@@ -188,6 +188,18 @@ def test_the_last_rungs_of_a_cpu_are_right_at_any_size(name: str, precision: str
         assert verdict(SHIPPED[workload], request, {}) == "", (size, block)
 
 
+@pytest.mark.parametrize("width", [97, 129, 193, 256])
+def test_attention_runs_with_its_defaults_however_wide_its_heads_are(width: int) -> None:
+    if not any(device().has(f"lanes_{lanes}") for lanes in (8, 16)):
+        pytest.skip("nothing was tuned for this CPU")
+    for precision in {"fp64", "fp32", "fp16"} & set(device().precisions):
+        request = RunRequest(
+            workload="attention", variant="tiled", size={"B": 1, "H": 2, "S": 37, "D": width},
+            precision=precision, device="cpu",
+        )  # fmt: skip
+        assert verdict(SHIPPED["attention"], request, {}) == "", precision
+
+
 @pytest.mark.parametrize("variant", ["direct", "tiled", "column"])
 @pytest.mark.parametrize("size", [(1, 257), (257, 1), (2, 3), (31, 65)])
 def test_a_plane_of_any_shape_keeps_its_border(variant: str, size: tuple[int, int]) -> None:

@@ -87,6 +87,7 @@ def tuned(text: str) -> tuple[str, str]:
         (tuned("on = []"), "'variants.only.tuned[0].on' is empty", "which devices"),
         (tuned('on = ["sm_90"]\nblock = [8, 8]'), "tuned[0].block' needs as many", ""),
         (tuned('on = ["sm_90"]\ntunables = { TILE = 8 }'), "tuned[0].tunables'", "'TILE'"),
+        (tuned('on = ["sm_90"]\nwhere = "M > 9"'), "tuned[0].where'", "'M'"),
         (tuned('on = ["sm_90"]\nprecisions = ["fp8"]'), "tuned[0].precisions'", "fp64"),
         (('B = "2 * A"', 'B = "2 * B"'), "'reference.outputs.B'", "'B'"),
         (('B = "2 * A"', 'A = "2 * A"'), "'reference.outputs.A'", ""),

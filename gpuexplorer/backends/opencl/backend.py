@@ -12,6 +12,7 @@ from gpuexplorer.backends.caches import last_level_cache_B
 from gpuexplorer.backends.cpu import (
     cpu_cores,
     cpu_hardware_id,
+    cpu_maker,
     cpu_name,
     memory_total_B,
     nominal_clock_Hz,
@@ -106,6 +107,8 @@ class OpenCLBackend(Backend):
             features.append("shuffle")
         if probed.lanes is not None:
             features.append(f"lanes_{probed.lanes}")
+        if is_cpu and (maker := cpu_maker()) is not None:
+            features.append(f"{maker}_cpu")
         memory_B = min(probed.memory_B, memory_total_B()) if is_cpu else probed.memory_B
         hardware_id = cpu_hardware_id() if is_cpu else self._gpu_id(probed)
         clock_Hz = nominal_clock_Hz() if is_cpu else probed.clock_Hz

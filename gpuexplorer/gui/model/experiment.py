@@ -364,7 +364,7 @@ class Experiment:
 
     @property
     def _untouched(self) -> bool:
-        """Whether block and tunables stand as they begin on the device in this precision."""
+        """Whether block and tunables stand as they begin on the device in precision and size."""
         return self._begun(self.knobs) == self.knobs
 
     def _begun(self, knobs: Knobs, wanted: bool = True) -> Knobs:
@@ -412,9 +412,11 @@ class Experiment:
         """Set a size; one the device cannot hold is cut to the largest power of two it can."""
         spec = self.workload.manifest.sizes[symbol]
         value = min(max(value, spec.min), spec.max)
+        untouched = self._untouched
 
         def with_size(size: int) -> Knobs:
-            return msgspec.structs.replace(self.knobs, size={**self.knobs.size, symbol: size})
+            sizes = {**self.knobs.size, symbol: size}
+            return self._begun(msgspec.structs.replace(self.knobs, size=sizes), untouched)
 
         knobs = with_size(value)
         problem = self.problem(knobs)

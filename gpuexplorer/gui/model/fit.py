@@ -38,11 +38,11 @@ def first_knobs(workload: Workload, name: str | None = None) -> Knobs:
 
 
 def at_start(knobs: Knobs, variant: VariantSpec, device: DeviceInfo | None) -> Knobs:
-    """Return knobs with block and tunables as they begin in their precision on a device."""
+    """Return knobs with block and tunables as they begin in precision and size on a device."""
     return msgspec.structs.replace(
         knobs,
-        block=default_block(variant, knobs.precision, device),
-        tunables=default_tunables(variant, knobs.precision, device),
+        block=default_block(variant, knobs.precision, device, knobs.size),
+        tunables=default_tunables(variant, knobs.precision, device, knobs.size),
     )
 
 
