@@ -10,6 +10,7 @@ import pytest
 from gpuexplorer.analysis.listing import own_place
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
 from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.engine.analyze import analyze_variant, list_file, list_variants
 from gpuexplorer.workloads.loader import load
 from tests.support.crossed import crossed
@@ -39,6 +40,11 @@ def test_every_instruction_has_a_line_and_registers_are_those_of_analyze(
     workload, variant = kernel.split("/")
     architectures = (arch,)
     request = RunRequest(workload=workload, variant=variant)
+    for required in SHIPPED[workload].variant(variant).requires:
+        if required.startswith("sm_") and int(required[3:]) > int(arch[3:].rstrip("a")):
+            with pytest.raises(CannotRunHere, match=f"'{variant}' requires {required}, .*{arch}"):
+                list_variants(SHIPPED[workload], [request], architectures)
+            return
     listings = list_variants(SHIPPED[workload], [request], architectures)
     analysis = analyze_variant(SHIPPED[workload], request, architectures)
     assert [
