@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, series
@@ -20,11 +20,11 @@ from gpuexplorer.core.units import quantity, ratio
 SAME_CLOCK = 0.02
 """Clocks nearer than this fraction are drawn as one."""
 APART = 1.25
-"""Roofs nearer than this factor share their words."""
+"""A cache whose rate is nearer than this factor to the level below it has no roof of its own."""
 EMPTY_X = (0.01, 1000.0)
 EMPTY_Y = (1e8, 1e13)
-MEMORY_COLOURS = (2, 5)
-"""Slots in the palette of main memory and of the caches, ..."""
+MEMORY_COLOURS = (2, 5, 1)
+"""Slots in the palette of main memory and of the caches, the slowest first, ..."""
 COMPUTE_COLOURS = {"fma": 3, "gemm": 4}
 """... and of arithmetic."""
 SUSPECT_COLOUR = 4
@@ -55,7 +55,7 @@ class Roof:
     """One straight roof on log axes, from its left to its right end."""
 
     name: str
-    """In words with its figure; empty where another roof's words stand for it."""
+    """In words with its figure."""
     kind: Literal["memory", "compute"]
     level: float
     """B/s of memory, FLOP/s of arithmetic."""
@@ -183,12 +183,13 @@ def _memory_levels(ceilings: Ceilings | None) -> list[_Level]:
             words = f"cache {quantity(cache.value, 'B/s')}"
             if cache.footprint_B:
                 words = f"{words} ({quantity(cache.footprint_B, 'B', 2)})"
-            found.append(_Level(words, cache.value, MEMORY_COLOURS[1]))
+            slot = MEMORY_COLOURS[min(len(found), len(MEMORY_COLOURS) - 1)]
+            found.append(_Level(words, cache.value, slot))
     return found
 
 
 def _compute_levels(ceilings: Ceilings | None, precision: str) -> list[_Level]:
-    """Return the arithmetic roofs of a precision; those close together share the words."""
+    """Return the arithmetic roofs of a precision, the highest first."""
     if ceilings is None:
         return []
     own = [c for c in ceilings.ceilings if c.kind in COMPUTE_KINDS and c.precision == precision]
@@ -196,15 +197,13 @@ def _compute_levels(ceilings: Ceilings | None, precision: str) -> list[_Level]:
     if best is not None and best not in own:
         own.append(best)  # what halves are added up in
     own.sort(key=lambda c: -c.value)
-    found: list[_Level] = []
-    for ceiling in own:
-        words = f"{ceiling.precision} {KINDS[ceiling.kind]} {quantity(ceiling.value, 'FLOP/s')}"
-        if found and found[-1].value < APART * ceiling.value:
-            at = max(i for i, level in enumerate(found) if level.words)
-            found[at] = replace(found[at], words=f"{found[at].words} · {words}")
-            words = ""
-        found.append(_Level(words, ceiling.value, COMPUTE_COLOURS[ceiling.kind]))
-    return found
+    return [
+        _Level(
+            f"{one.precision} {KINDS[one.kind]} {quantity(one.value, 'FLOP/s')}",
+            one.value, COMPUTE_COLOURS[one.kind],
+        )
+        for one in own
+    ]  # fmt: skip
 
 
 def _other_clocks(

@@ -9,7 +9,7 @@ from gpuexplorer.charts.comparison import Line, ratio_range, ratio_series
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
 from gpuexplorer.charts.studies_words import effect_words, factor_words
 from gpuexplorer.core.studies import Measured, Switched, SwitchesStudy
-from gpuexplorer.core.units import factor, quantity
+from gpuexplorer.core.units import quantity
 
 LOG_ABOVE = 6.0
 """Times this many times apart go on a logarithmic axis."""
@@ -194,12 +194,12 @@ def _memory(study: SwitchesStudy) -> Panel | None:
     if all(abs(memory_B / points[0][1] - 1) < SAME_MEMORY for _, memory_B in points):
         return None
     most_s, most_B = max(x for x, _ in points), max(y for _, y in points)
-    base, least_s = points[0], min(x for x, _ in points)
+    least_s = min(x for x, _ in points)
     log = most_s / least_s > LOG_ABOVE
     drawn = [
         series(
             "", "points", "measured", x=[x], y=[y], colour=TOTAL if name == "baseline" else 3,
-            labels=(name if (x, y) == base else f"{name}  {factor(y / base[1])} memory",),
+            labels=(name,),
             keys=(measured.run,),
         )
         for (name, measured), (x, y) in zip(known, points, strict=True)

@@ -19,8 +19,9 @@ _ROUNDING = 1e-12
 def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
     """Return two to ``most`` round values from ``low`` to ``high``, which are above 0.
 
-    Powers of ten, or 1, 2 and 5 times these; where there are no two of them, as below a factor of
-    3, values evenly apart. ``most`` below 2 counts as 2. Without a range it is ``low`` alone.
+    Powers of ten, or some of 1, 2 and 5 times these; where there are no two of them, as below a
+    factor of 3, values evenly apart. ``most`` below 2 counts as 2. Without a range it is ``low``
+    alone.
     """
     if not high > low:
         return [low]
@@ -31,9 +32,10 @@ def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
         return decades[:: -(-len(decades) // most)]
     if high / low > 3:
         finer = _inside(low, high, (1, 2, 5), first, last)
-        found = finer if len(finer) <= most else decades
-        if len(found) >= 2:
-            return found
+        if len(finer) > most and len(decades) == 2:
+            return decades
+        if len(finer) >= 2:
+            return finer[:: -(-len(finer) // most)]
     return _evenly(low, high, most)
 
 

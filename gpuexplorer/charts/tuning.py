@@ -63,11 +63,12 @@ def conclusions(tuning: Tuning) -> list[str]:
             )
     tried = {e.config.key for e in tuning.evaluations}
     measured, pruned = tuning.count("measured"), tuning.count("pruned")
-    failed = tuning.count("failed")
+    counted = [f"{measured} measured", f"{pruned} given up early"]
+    if failed := tuning.count("failed"):
+        counted.append(f"{failed} failed")
     lines.append(
         f"Tried {len(tried)} of {tuning.space.configurations} configurations in "
-        f"{tuning.search_s:.1f} s: {measured} measured, {pruned} given up early, {failed} failed; "
-        f"the final took {tuning.final_s:.1f} s."
+        f"{tuning.search_s:.1f} s: {', '.join(counted)}; the final took {tuning.final_s:.1f} s."
     )
     if len(tuning.cards) > 1:
         lines.append(
@@ -101,10 +102,13 @@ def _gain(tuning: Tuning) -> list[str]:
     if tuning.chosen is not None and tuning.chosen.key == tuning.start.key:
         return ["That is what one gets without tuning."]
     if ratio is None or low is None or high is None:
-        found = next((e for e in tuning.evaluations if e.config.key == tuning.start.key), None)
-        if found is None or found.median_s is None:
+        looked_at = {e.config.key: e.median_s for e in tuning.evaluations if e.median_s}
+        found_s = looked_at.get(tuning.start.key)
+        chosen_s = looked_at.get(tuning.chosen.key) if tuning.chosen is not None else None
+        if found_s is None or chosen_s is None:
             return [f"Without tuning one gets {start}, which was not measured."]
-        return [f"Without tuning one gets {start}, which took {quantity(found.median_s, 's')}."]
+        beside = speed(found_s / chosen_s)  # of looks: the final may have had another machine
+        return [f"Without tuning one gets {start}, which was {beside} in the search."]
     if low <= 1:
         return [f"That cannot be told from {start}, which one gets without tuning."]
     return [f"Without tuning one gets {start}, which is {speed(ratio, low, high)}."]

@@ -83,7 +83,8 @@ def _by_config(evaluations: Iterable[Evaluation]) -> dict[str, list[Evaluation]]
 
 
 def _finalist(one: Finalist, tuning: Tuning, tried: Sequence[Evaluation]) -> Row:
-    standing = Cell(standing_words(one, tuning), role="best" if one.tied else "")
+    beside: Role = "best" if one.config == tuning.best else one.verdict or ""
+    standing = Cell(standing_words(one, tuning), role=beside)
     role: Role = "best" if one.config == tuning.chosen else ""
     interval = interval_words(one)
     return _row(one.config, one.median_s, one.ratio, interval, standing, tried, role)

@@ -23,7 +23,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
 from gpuexplorer.core.studies import Measured, Speedup, Study
 from gpuexplorer.core.text import differing
-from gpuexplorer.core.units import factor, listed, percent, plural, quantity, speed_than
+from gpuexplorer.core.units import listed, percent, plural, quantity, speed, speed_than
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.history.place import find_place
 from gpuexplorer.history.store import Store, TunedEntry
@@ -426,7 +426,7 @@ def chart(study: LadderStudy) -> ChartSpec:
             series(
                 names.pop(rung.library, ""), "points", "measured", x=[rate], y=[rows[rung.variant]],
                 sideways=True, colour=LIBRARIES if rung.library else RUNGS,
-                labels=(factor(rung.step.factor) if rung.step is not None else "",),
+                labels=(speed(1 / rung.step.factor) if rung.step is not None else "",),
                 keys=(rung.measured.run if rung.measured else "",),
                 **_interval(rung, rate),
             )
@@ -447,7 +447,7 @@ def chart(study: LadderStudy) -> ChartSpec:
                categories=tuple(sorted(rows, key=lambda name: rows[name])) or ("",)),
         series=tuple(drawn), height=0.45 + 0.12 * len(rows),
     )  # fmt: skip
-    factors = ["The factor at a rung is its speed over that of the rung before."] if steps else []
+    factors = ["Beside a rung stands its speed beside the rung before."] if steps else []
     return ChartSpec(
         title=study.title, subtitle=study.device, rows=((panel,),),
         notes=(*_words(study), *factors, *study.notes),

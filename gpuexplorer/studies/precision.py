@@ -445,7 +445,9 @@ def finding(study: PrecisionStudy) -> str:
     best = min(able, key=lambda p: p.measured.time_s if p.measured else 0.0)
     facts = [f"Fastest within the tolerance: {best.precision}"]
     if best.against is not None and study.reference is not None:
-        facts.append(speed_than(best.against.ratio, study.reference))
+        against = best.against
+        interval = against.ci95_low, against.ci95_high
+        facts.append(speed_than(against.ratio, study.reference, *interval))
     error = study.error(best)
     if error is not None:
         facts.append(f"error {error_words(error)}")

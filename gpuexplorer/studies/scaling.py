@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +20,7 @@ from gpuexplorer.core.fields import Count
 from gpuexplorer.core.intervals import t_975
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import AtSize, Measured, SizesStudy
-from gpuexplorer.core.units import count, plural, quantity
+from gpuexplorer.core.units import count, listed, percent, plural, quantity
 from gpuexplorer.results.study import FIGURES, REMARKS, TIME_TIP, file_only, size_rows
 from gpuexplorer.studies.kind import Choice, StudyKind
 from gpuexplorer.studies.over_sizes import OverSizes
@@ -145,15 +145,15 @@ def growth_of(variant: str, symbol: str, points: Sequence[ScalingPoint]) -> Grow
             continue
         half = t_975(len(x) - 2) * math.sqrt(float(rest @ rest) / (len(x) - 2) / (away @ away))
         low, high, size = k - half, k + half, found[start][0]
-        words = (f"{variant}: time grows as {symbol}^{k:.2f} (95 % interval {low:.2f} to "
-                 f"{high:.2f}) from {symbol} = {count(size)} on.")  # fmt: skip
+        words = (f"{variant}: time grows as {symbol}^{k:.2f} ({low:.2f}–{high:.2f}) "
+                 f"from {symbol} = {count(size)} on.")  # fmt: skip
         return Growth(variant=variant, exponent=k, ci95_low=low, ci95_high=high, start=size,
                       factor_s=math.exp(y.mean() - k * x.mean()), words=words)  # fmt: skip
     if len(found) < FEWEST_POINTS:
-        words = f"{variant}: no power of {symbol} holds within {WITHIN:.0%}: too few sizes."
+        words = f"{variant}: no power of {symbol} holds within {percent(WITHIN)}: too few sizes."
     else:
-        words = (f"{variant}: no power of {symbol} holds within {WITHIN:.0%}: the largest sizes "
-                 "lie on no line.")  # fmt: skip
+        words = (f"{variant}: no power of {symbol} holds within {percent(WITHIN)}: the largest "
+                 "sizes lie on no line.")  # fmt: skip
     return Growth(variant=variant, words=words)
 
 
@@ -201,10 +201,18 @@ def chart(study: ScalingStudy) -> ChartSpec:
     return sizes_chart(study, times, steep, axis, height=0.6, notes=_words(study))
 
 
+def growth_words(growths: Iterable[Growth]) -> list[str]:
+    """Return how each grows, in a sentence; those of which the same is said share one."""
+    said: dict[str, list[str]] = {}
+    for one in growths:
+        said.setdefault(one.words.removeprefix(f"{one.variant}: "), []).append(one.variant)
+    return [f"{listed(names)}: {words}" for words, names in said.items()]
+
+
 def _words(study: ScalingStudy) -> tuple[str, ...]:
     work = f"The useful work grows as {study.symbol}^{study.work_exponent or 0:.2f}."
     return (
-        *(growth.words for growth in study.growth), *((work,) if study.work_exponent else ()),
+        *growth_words(study.growth), *((work,) if study.work_exponent else ()),
         *(f"From {study.symbol} = {count(size)} on the arrays exceed the {title}."
           for title, size in study.borders.items()),
     )  # fmt: skip

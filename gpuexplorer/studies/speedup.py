@@ -145,7 +145,7 @@ def break_even(
         high = crossing([(n, found.ci95_low) for n, found in points])
         words = f"{second} is faster from {symbol} ≈ {size_words(size)} on"
         if low is not None and high is not None and low <= size <= high:
-            words = f"{words} (95 % interval {size_words(low)} to {size_words(high)})"
+            words = f"{words} ({size_words(low)}–{size_words(high)})"
         if (changes := sum(one != other for one, other in pairwise(faster)) - 1) > 0:
             about = f"below that the two change places {changes} times"
     elif len(points) == 1:

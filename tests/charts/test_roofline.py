@@ -40,9 +40,12 @@ def test_every_measured_roof_of_the_precision_is_drawn_with_its_figure() -> None
         "cache 40.0 GB/s (17 MB)",
         "cache 100 GB/s (1.0 MB)",
     ]
-    (words,) = names(made, "compute")
-    assert words == "fp32 multiply-add 200 GFLOP/s · fp32 matrix product 180 GFLOP/s"
+    assert names(made, "compute") == [
+        "fp32 multiply-add 200 GFLOP/s",
+        "fp32 matrix product 180 GFLOP/s",
+    ]
     assert made.calibrated
+    assert len({roof.colour for roof in made.roofs}) == len(made.roofs), "each can be told"
 
 
 def test_another_precision_has_other_roofs() -> None:

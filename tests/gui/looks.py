@@ -50,7 +50,7 @@ from gpuexplorer.gui import resources
 from gpuexplorer.gui.widgets.banner import Banner
 from gpuexplorer.gui.widgets.caption import Veil
 from gpuexplorer.gui.widgets.list_box import ListBox
-from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.gui.widgets.words import Remarks, Words
 
 Pixels = NDArray[np.uint8]
 LEAST_CONTRAST = 4.5
@@ -138,8 +138,10 @@ def _lacks(widget: QWidget) -> Iterator[str]:
             high = high and area.verticalScrollBarPolicy() == never
         if wide or high:
             yield f"{_box(place)} reaches out of {_box(held)}"
-    if isinstance(widget, Words):
-        return  # cuts itself, and its tip has the whole
+    if isinstance(widget, Words):  # cuts itself, and its tip has the whole
+        if widget.window().width() >= WIDE and widget.cut and not isinstance(widget, Remarks):
+            yield f"{widget.text()!r} is cut to {widget.fitting()!r}"
+        return
     if isinstance(widget, QLabel):
         yield from _label(widget)
     elif isinstance(widget, QComboBox):

@@ -151,7 +151,7 @@ def test_what_cannot_be_counted_says_why(qtbot: QtBot, open_window: OpenWindow) 
     window.panels.places.show_view(window.panels.accesses)
     view = window.panels.accesses.view
     assert isinstance(view, AccessesView)
-    until(qtbot, lambda: "This variant is no kernel" in view.message.text())
+    until(qtbot, lambda: "This variant is no kernel" in view.empty.text)
     assert not view.count_button.isEnabled()
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel
 from pytestqt.qtbot import QtBot
 
@@ -20,6 +22,7 @@ from gpuexplorer.studies.precision import PrecisionStudy
 from gpuexplorer.studies.speedup import SpeedupStudy
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
+from tests.gui.looks import settle
 
 
 def opened(qtbot: QtBot, window: MainWindow, kind: Any = "precision") -> LabView:
@@ -76,7 +79,8 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
     assert view.view.model.state == "done" and len(study.runs) >= 2
     assert told == [f"Precision: {KINDS['precision'].finding(study)}"]
     until(qtbot, lambda: set(view.view.result.chart.keys) == {run.id for run in study.runs})
-    assert view.view.head.words.text().endswith(".")
+    assert view.view.head.words.text() == "", "how it was measured stands beneath the chart"
+    assert "Measured in 6 turns" in view.view.result.notes.text()
     until(qtbot, lambda: len(groups("precision")) == 1)
     (group,) = groups("precision")
     assert group.runs == len(study.runs) and group.finished
@@ -91,6 +95,65 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
     assert window.session.experiment.knobs.precision == other.config.precision
     window.session.experiment.undo()
     assert window.session.experiment.knobs.precision == "fp32"
+
+
+def test_start_and_copy_stay_while_what_is_wanted_is_looked_at_anew(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window()
+    view = opened(qtbot, window, "scaling").view
+    until(qtbot, view.head.start.isEnabled)
+    asked: list[Callable[[], object]] = []
+    monkeypatch.setattr(view, "in_background", lambda kind, work: asked.append(work))
+
+    def sizes(words: str) -> None:
+        assert view.form.sizes is not None
+        view.form.sizes.text.setText(words)
+        view.form.sizes.text.editingFinished.emit()
+
+    sizes("16,32")
+    until(qtbot, lambda: bool(asked))
+    assert view.wanted() is None and view.head.start.isEnabled()
+    view.head.copy.click()
+    view._background_ended("preview", asked.pop()())
+    assert "16,32" in QApplication.clipboard().text(), "copied once it was known"
+    sizes("16,")
+    until(qtbot, lambda: not view.head.start.isEnabled())
+    sizes("16,64")
+    assert not view.head.start.isEnabled(), "it was wrong, and is not known to be right yet"
+    until(qtbot, lambda: bool(asked))
+    view._background_ended("preview", asked.pop()())
+    assert view.head.start.isEnabled()
+    sizes("16")
+    view.head.start.click()
+    assert (view.starts_soon, view.running) == (True, False)
+    until(qtbot, lambda: bool(asked))
+    view._background_ended("preview", asked.pop()())
+    assert (view.starts_soon, view.running) == (False, True)
+    assert view._job is not None and view._job.wanted.chosen["sizes"] == (16,)
+    window.session.jobs.cancel()
+    finished(qtbot, window)
+
+
+def test_nothing_is_arranged_anew_when_a_study_begins_and_ends(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    view = opened(qtbot, window, "ladder")
+    for width in (1000, 1280, 1920):
+        window.resize(width, 800)
+        ready(qtbot, view)
+        settle()
+        head, page = view.view.head, view.pages
+        before = head.mapTo(view, QPoint()), page.geometry()
+        view.view.start()
+        until(qtbot, head.stop.isVisible)
+        settle()
+        assert (head.mapTo(view, QPoint()), page.geometry()) == before, width
+        view.view.stop()
+        finished(qtbot, window)
+        settle()
+        assert (head.mapTo(view, QPoint()), page.geometry()) == before, width
 
 
 def test_a_study_pauses_for_live_and_is_cancelled_with_what_it_has(
@@ -121,7 +184,7 @@ def test_a_study_pauses_for_live_and_is_cancelled_with_what_it_has(
     assert view.view.model.state == "running"
     view.show_kind("precision")
     until(qtbot, lambda: "comparing two devices" in view.view.head.words.text())
-    assert view.buttons["speedup"].text() == "CPU against GPU ●"
+    assert [name for name, button in view.buttons.items() if button.running] == ["speedup"]
     view.views["speedup"].head.stop.click()
     finished(qtbot, window)
     study = view.views["speedup"].model.result

@@ -316,9 +316,9 @@ def test_the_screen_shows_what_a_file_would(qtbot: QtBot, kind: str, tmp_path: P
         p for row in exported.rows for p in row
     ]
     page = bench.result
-    told = [*page.notes.toolTip().splitlines(), *page.finding.text().splitlines()]
+    told = [*page.notes.parts, *page.finding.text().splitlines()]
     assert all(any(note in one for one in told) for note in exported.notes), "once each"
-    assert not any(note in page.finding.text() for note in page.notes.toolTip().splitlines())
+    assert not any(note in page.finding.text() for note in page.notes.parts)
 
 
 def test_the_speed_up_has_its_intervals_and_its_second_panel_on_screen(qtbot: QtBot) -> None:

@@ -13,7 +13,7 @@ from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.gui.widgets.list_box import HEADING, LINE, ListBox
-from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.gui.widgets.words import Remarks, Words
 from gpuexplorer.workloads.loader import load
 
 
@@ -93,6 +93,51 @@ def test_words_and_choices_that_are_cut_are_told_whole_above_the_tooltip(qtbot: 
         "How it goes", "Measured in 12 turns of each\nHow it goes",
         "What the chart shows", "useful operations over time\nWhat the chart shows",
     ]  # fmt: skip
+
+
+def test_words_with_two_lines_are_broken_between_words_and_cut_in_the_second(qtbot: QtBot) -> None:
+    words = Words("Best 32 × 16 = 512 threads: 13.0 ms; 13 more cannot be told from it", lines=2)
+    qtbot.addWidget(words)
+    one, line = Words("Best"), words.fontMetrics().lineSpacing()
+    qtbot.addWidget(one)
+    assert words.sizeHint().height() == one.sizeHint().height() + line
+    whole = words.fontMetrics().horizontalAdvance(words.text())
+    for share, lines, cut in ((1.1, 1, False), (0.7, 2, False), (0.4, 2, True)):
+        words.resize(int(share * whole), 2 * line)
+        seen = words.fitting().splitlines()
+        assert (len(seen), words.cut == words.text()) == (lines, cut), share
+        assert all(words.fontMetrics().horizontalAdvance(s) <= words.width() for s in seen)
+    assert words.fitting().endswith("…")
+    words.setText("")
+    assert words.fitting() == "" == words.cut
+
+
+def test_remarks_leave_out_whole_sentences_and_take_a_second_line_where_they_need_it(
+    qtbot: QtBot,
+) -> None:
+    parts = ["Measured in 12 turns each.", "Factors are speeds.", "Added up in fp32: fp16."]
+    remarks = Remarks()
+    qtbot.addWidget(remarks)
+    remarks.show()
+    remarks.say(["", *parts])
+    assert remarks.text() == " ".join(parts)
+    whole = remarks.fontMetrics().horizontalAdvance(remarks.text())
+    line = remarks.fontMetrics().height()
+    remarks.resize(2 * whole, line)
+    assert remarks.fitting() == remarks.text() and remarks.sizeHint().height() == line
+    remarks.resize(int(0.7 * whole), line)
+    assert remarks.fitting().replace("\n", " ") == remarks.text() and not remarks.cut
+    assert remarks.sizeHint().height() > line
+    remarks.resize(int(0.42 * whole), line)
+    assert remarks.fitting().replace("\n", " ") == f"{parts[0]} {parts[1]} …"
+    assert remarks.cut.splitlines() == parts, "the tooltip has all"
+    remarks.resize(int(0.1 * whole), line)
+    assert remarks.fitting().startswith("Measured") and remarks.fitting().endswith("…")
+    single = Remarks(lines=1, between=" · ")
+    qtbot.addWidget(single)
+    single.say(["498 launches", "a column is 4 launches"])
+    single.resize(single.fontMetrics().horizontalAdvance("498 launches · a col"), line)
+    assert single.fitting() == "498 launches · …"
 
 
 def test_words_of_which_fewer_than_five_letters_are_seen_are_not_drawn(qtbot: QtBot) -> None:

@@ -135,7 +135,7 @@ def test_a_kernel_has_no_operators_and_the_view_says_so(
     assert isinstance(view, OperatorsView)
     until(qtbot, lambda: window.session.experiment.devices is not None)
     assert not view.record_button.isEnabled()
-    assert "Choose a variant that PyTorch runs: torch" in view.message.text()
+    assert "Choose a variant that PyTorch runs: PyTorch." in view.empty.text
 
 
 def test_a_profile_names_its_run_and_is_dim_beside_other_knobs(

@@ -206,8 +206,10 @@ def test_it_says_before_what_it_comes_to_and_which_command_does_it(
     for sampler, unit in (("grid", "all"), ("tpe", "seconds"), ("random", "evaluations")):
         form.sampler_box.setCurrentIndex(form.sampler_box.findData(sampler))
         form.unit_box.setCurrentIndex(form.unit_box.findData(unit))
-        until(qtbot, view.head.copy.isEnabled)
+        QApplication.clipboard().clear()
+        assert view.head.copy.isEnabled()
         click(view.head.copy)
+        until(qtbot, lambda: bool(QApplication.clipboard().text()))
         words = shlex.split(QApplication.clipboard().text())
         options = build_parser().parse_args(words[1:])
         assert words[:3] == ["gpuexplorer", "tune", "matmul"] and options.size == {"N": 64}

@@ -180,6 +180,8 @@ def test_a_document_survives_and_its_marks_are_rows() -> None:
     (panel,) = chart_of(study).rows[0]
     assert panel.y.categories == ("numpy", "packed", "tiled", "naive"), "the climb ends at the top"
     assert {key for line in panel.series for key in line.keys} == {run.id for run in study.runs}
+    words = [words for line in panel.series for words in line.labels if words]
+    assert words and all(w.endswith((" faster", " slower")) for w in words), "one form of ratios"
     assert kind_of(study).finding(study) == (
         "The best rung is packed, 1.25× faster (1.23–1.27) than numpy, at 80 % of the measured "
         "multiply-add rate."

@@ -19,7 +19,13 @@ from gpuexplorer.core.studies import Measured, ids_of, study_json, without_runs
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.studies import chart_of, decode, kind_of, sheet_of, with_runs
 from gpuexplorer.studies.running import How
-from gpuexplorer.studies.scaling import WITHIN, ScalingLab, ScalingPoint, growth_of
+from gpuexplorer.studies.scaling import (
+    WITHIN,
+    ScalingLab,
+    ScalingPoint,
+    growth_of,
+    growth_words,
+)
 from tests.support.lab_studies import scaling_study
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices
 
@@ -115,6 +121,21 @@ def test_a_power_is_found_again_whatever_it_is(
     assert found.factor_s == pytest.approx(factor, rel=1e-4)
     times = [factor * size**exponent for size in sizes]
     assert slopes(sizes, times) == pytest.approx([exponent] * (len(sizes) - 1), rel=1e-6)
+
+
+def test_those_of_which_the_same_is_said_share_a_sentence() -> None:
+    def point(size: int) -> ScalingPoint:
+        times = {"a": 1e-6 * size, "b": 1e-6, "c": 1e-6}
+        measured = {name: Measured(run="r", time_s=time_s) for name, time_s in times.items()}
+        return ScalingPoint(value=size, measured=measured)
+
+    points = [point(size) for size in (16, 32, 64)]
+    growths = [growth_of(name, "N", points) for name in "abc"]
+    first, second = growth_words(growths)
+    assert first == "a: time grows as N^1.00 (1.00–1.00) from N = 16 on."
+    assert second.startswith("b and c: time grows as N^0.00")
+    few = [growth_of(name, "N", points[:2]) for name in "abc"]
+    assert growth_words(few) == ["a, b and c: no power of N holds within 10 %: too few sizes."]
 
 
 def test_a_time_beyond_the_share_is_no_part_of_the_line() -> None:

@@ -96,5 +96,9 @@ def _oddities(
         and summary.samples >= UNCERTAIN_SAMPLES
         and not explained
     ):
-        said.append(f"the times are noisy: the median is known only to {percent(error)}")
+        said.append(
+            f"the times are noisy: the median is known only to {percent(error)}"
+            if error < 1.0
+            else "the times are noisy: the median is hardly known"
+        )
     return tuple(said), above_s

@@ -158,6 +158,11 @@ class MapModel:
         return self._maps.get(self._wanted.key) if self._wanted is not None else None
 
     @property
+    def planning(self) -> bool:
+        """Whether it is being found out which blocks of the knobs' map can run."""
+        return self._wanted is not None and self._wanted.key not in self._maps
+
+    @property
     def shown(self) -> Surface | None:
         """The map to show: the current one, or the last one measured while that has no times."""
         current, last = self.current, self._last

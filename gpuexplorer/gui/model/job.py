@@ -144,6 +144,10 @@ class JobModel(Generic[R]):
             return at.paused_line if self.state == "paused" else at.line
         if self.result is None:
             return ""
-        early = ("Stopped early.",) if self.state == "stopped" else ()
+        return " ".join((*self.standing, *self.result.notes))
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """Where a result comes from that was not measured here, and whether it is all of it."""
         file = (f"{origin_words(self.origin)}.",) if self.origin else ()
-        return " ".join((*file, *early, *self.result.notes))
+        return (*file, *(("Stopped early.",) if self.state == "stopped" else ()))

@@ -68,7 +68,7 @@ class RooflineModel:
     def _trail(self, run: Run | None, device: DeviceInfo | None) -> list[Spot]:
         """Return the runs before, the oldest first, back to where another workload was chosen."""
         found: list[Spot] = []
-        first = run.config if run is not None else None
+        first = shown = run.config if run is not None else None
         for entry in self._history:
             if run is not None and entry.ticket == run.ticket:
                 continue
@@ -77,6 +77,9 @@ class RooflineModel:
             first = first or entry.config
             if entry.config.workload != first.workload:
                 break
+            if entry.config == shown:  # measured once more: no step of the way here
+                continue
+            shown = entry.config
             if entry.flop_per_s and entry.bandwidth_B_per_s:
                 found.append(
                     Spot(

@@ -45,8 +45,9 @@ FORMATS = {"csv": "CSV table of the accesses", "json": "JSON document with every
 TABLE_HEIGHT = 168
 """Pixels of the table with three rows and of the notes below it, which the pictures leave."""
 NOTHING_YET = (
-    "Count the accesses of a warp to see which sectors and banks its lanes meet in, line by line. "
-    "One block runs on the CPU device, and measuring pauses meanwhile."
+    "What does a warp ask of memory?",
+    "Count its accesses to see which sectors and banks its lanes meet in, line by line. One block "
+    "runs on the CPU device, and measuring pauses meanwhile.",
 )
 
 
@@ -106,7 +107,7 @@ class AccessesView(RecordingView):
     """A profile of each launch, where the manifest does not say what its threads ask for."""
 
     def __init__(self, session: Session, architecture: Callable[[], str]) -> None:
-        super().__init__(session, "accesses", NOTHING_YET)
+        super().__init__(session, "accesses", *NOTHING_YET)
         self.shown: AccessProfile | None = None
         self._architecture = architecture
         self.beside: AccessProfile | None = None
@@ -220,10 +221,9 @@ class AccessesView(RecordingView):
         self.count_button.setToolTip(
             why_not or "Run one block on the CPU device and note what its threads access"
         )
-        self.status.setText(why_not or self._headline())
-        if self.shown is None:
-            self.message.setText(why_not or NOTHING_YET)
-        elif not why_not and wanted is not None and self._tried != (wanted, self._look):
+        self.say(why_not or self._headline() if self.shown is not None else "", why_not)
+        wants = self.shown is not None and not why_not and wanted is not None
+        if wants and self._tried != (wanted, self._look):
             self.count()
 
     def _headline(self) -> str:

@@ -158,8 +158,9 @@ class InsightPanel(QScrollArea):
         self.check.setWordWrap(True)
         self.check.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.method = self._quiet(
-            "methodLabel", "How one launch is timed, and the finest step of that clock"
+            "methodLabel", "How one launch is timed, and the finest step of that clock", lines=2
         )
+        self.method.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.notes = NoteBox("seriesNotes", "What is odd about the launches timed so far")
         for widget in (self.verified, self.check, self.method):
             self._layout.addWidget(widget)
@@ -186,8 +187,8 @@ class InsightPanel(QScrollArea):
         self._layout.addWidget(label)
 
     @staticmethod
-    def _quiet(name: str, tooltip: str) -> Words:
-        label = Words()
+    def _quiet(name: str, tooltip: str, lines: int = 1) -> Words:
+        label = Words(lines=lines)
         label.setObjectName(name)
         label.setProperty("role", "muted")
         label.setToolTip(tooltip)
@@ -286,9 +287,7 @@ class InsightPanel(QScrollArea):
                 )
                 self._role(self.verified, "warning")
         step = quantity(prepared.resolution_s, "s", 2)
-        self.method.setText(
-            f"{prepared.config.cache.capitalize()} caches · step {step} · {prepared.method}"
-        )
+        self.method.setText(f"{prepared.method} · step {step}")
 
     def _say_check(self, words: str) -> None:
         if words != self.check.text():

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuexplorer.analysis.architectures import ARCHITECTURES, DEFAULT_ARCHITECTURE, gpu_words
+from gpuexplorer.analysis.architectures import ARCHITECTURES, DEFAULT_ARCHITECTURE
 from gpuexplorer.analysis.static import KernelAnalysis
 from gpuexplorer.charts.caption import Caption, asked_for
 from gpuexplorer.core.config import RunConfig
@@ -26,7 +26,7 @@ from gpuexplorer.gui.panels.kernel_figures import FigureList
 from gpuexplorer.gui.panels.kernel_listings import Listings
 from gpuexplorer.gui.panels.kernel_pages import MessagePage, entry_line
 from gpuexplorer.gui.panels.kernel_worker import Answer, Beside, KernelWorker, Question
-from gpuexplorer.gui.plots.base import muted_label, title_label
+from gpuexplorer.gui.plots.base import title_label
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.widgets.caption import CaptionLine
@@ -121,7 +121,8 @@ class KernelPanel(QWidget):
         self.entry_box.setAccessibleName("Kernel")
         self.entry_box.setVisible(False)  # until there are several
         self.entry_box.currentIndexChanged.connect(lambda _: self._show_kernel())
-        self.status = muted_label()
+        self.status = Words(lines=2)
+        self.status.setProperty("role", "muted")
         self.status.setObjectName("kernelStatus")
         head = QHBoxLayout()
         head.setContentsMargins(12, 8, 12, 4)
@@ -160,7 +161,7 @@ class KernelPanel(QWidget):
         curve = QVBoxLayout()
         curve.setContentsMargins(0, 4, 0, 0)
         curve.setSpacing(0)
-        title = Words("Occupancy by threads per block")
+        title = Words("By threads per block")
         title.setProperty("role", "title")
         curve.addWidget(title)
         curve.addWidget(self.legend)
@@ -451,9 +452,7 @@ class KernelPanel(QWidget):
             title = "" if chosen is None else chosen.title
             self.listings.show_kernels(self.answer.listings[at], beside, files, title, missing)
         self._arrange()
-        gpus = gpu_words(kernel.arch)
-        on = f"{kernel.arch} ({gpus})" if gpus else kernel.arch
-        self.status.setText(f"Compiled for {on}, {kernel.precision}; nothing was run.")
+        self.status.setText(f"Compiled for it in {kernel.precision}; nothing was run.")
 
 
 def _no_kernel(variant: VariantSpec) -> InputError:

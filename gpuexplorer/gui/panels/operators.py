@@ -18,7 +18,7 @@ from gpuexplorer.charts.operators import FAMILY_COLOURS, OTHER, operator_chart
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.operators import FAMILIES, OperatorProfile, family
 from gpuexplorer.core.sharing import shared
-from gpuexplorer.core.units import count, quantity
+from gpuexplorer.core.units import count, listed, quantity
 from gpuexplorer.exchange.operator_trace import write_operator_trace
 from gpuexplorer.gui.export import CHARTS, Exported
 from gpuexplorer.gui.operators_job import OperatorsJob, RecordedProfile
@@ -28,7 +28,7 @@ from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.button import button
-from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.gui.widgets.words import Remarks
 from gpuexplorer.results.operators import sheet_of
 from gpuexplorer.workloads.operators import told_variants
 
@@ -41,8 +41,9 @@ FORMATS = {
 GAP = " \u00a0 "
 """Between the families in the legend."""
 NOTHING_YET = (
-    "Record one iteration of a model to see which operators it calls, how long each takes, and "
-    "what calls what. Measuring pauses meanwhile."
+    "Which operators of a model take the time?",
+    "Record one iteration to see which operators it calls, how long each takes, and what calls "
+    "what. Measuring pauses meanwhile.",
 )
 
 
@@ -52,7 +53,7 @@ class OperatorsView(RecordingView):
     notice = Signal(object)
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "operators", NOTHING_YET)
+        super().__init__(session, "operators", *NOTHING_YET)
         self.shown: RecordedProfile | None = None
         self._job: OperatorsJob | None = None
         self.record_button = button(
@@ -81,9 +82,8 @@ class OperatorsView(RecordingView):
         self.legend.setTextFormat(Qt.TextFormat.RichText)
         self.legend.setWordWrap(True)
         self.legend.setContentsMargins(12, 0, 12, 2)
-        self.notes = Words()
+        self.notes = Remarks()
         self.notes.setObjectName("operatorNotes")
-        self.notes.setProperty("role", "muted")
         self.notes.setContentsMargins(12, 3, 12, 4)
         room = QScrollArea()
         room.setObjectName("flameRoom")
@@ -114,7 +114,9 @@ class OperatorsView(RecordingView):
                 "profiler tells operators."
             )
         if experiment.knobs.variant not in able:
-            return f"Choose a variant that PyTorch runs: {', '.join(able)}."
+            variants = experiment.workload.manifest.variants
+            titles = listed([variants[name].title for name in able])
+            return f"Choose a variant that PyTorch runs: {titles}."
         if session.jobs.measuring:
             return "The engine is busy with something else."
         if experiment.devices is None:
@@ -134,11 +136,7 @@ class OperatorsView(RecordingView):
         self.record_button.setEnabled(not why_not)
         tip = why_not or "Run three iterations, the last one under PyTorch's profiler"
         self.record_button.setToolTip(tip)
-        if self.shown is None:
-            self.status.setText(why_not)
-            self.message.setText(why_not or NOTHING_YET)
-        else:
-            self.status.setText(_headline(self.shown.profile))
+        self.say(_headline(self.shown.profile) if self.shown is not None else "", why_not)
 
     def record(self) -> None:
         """Record the present knobs' iteration."""
@@ -173,7 +171,7 @@ class OperatorsView(RecordingView):
         self.plot.show_flame(recorded.flame)
         sheet = sheet_of(profile)
         self.table.show_sheet(sheet)
-        self.notes.setText(" ".join(sheet.notes))
+        self.notes.say(sheet.notes)
         self._colour()
         self.status.setText(_headline(profile))
         self.pages.setCurrentWidget(self.split)

@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QSplitter,
     QStackedWidget,
@@ -18,19 +17,19 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.widgets.caption import CaptionLine
-from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.gui.widgets.words import EmptyState, Words
 
 
 class RecordingView(QWidget):
-    """A button and a status above, and below them a message or what was recorded.
+    """A button and a status above, and below them what was recorded, or what there will be.
 
-    ``name`` names its widgets, ``nothing_yet`` says what the button will show.
+    ``name`` names its widgets; ``title`` and ``about`` say what the button will show.
     """
 
     restored = Signal(object)
     """A configuration that the knobs shall take."""
 
-    def __init__(self, session: Session, name: str, nothing_yet: str) -> None:
+    def __init__(self, session: Session, name: str, title: str, about: str) -> None:
         super().__init__()
         self.setObjectName(f"{name}View")
         self.setAutoFillBackground(True)
@@ -43,14 +42,10 @@ class RecordingView(QWidget):
         self.split = QSplitter(Qt.Orientation.Vertical)
         self.split.setChildrenCollapsible(False)
         self.split.setHandleWidth(1)
-        self.message = QLabel(nothing_yet)
-        self.message.setObjectName(f"{name}Message")
-        self.message.setWordWrap(True)
-        self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.message.setProperty("role", "muted")
-        self.message.setContentsMargins(60, 20, 60, 60)
+        self._title, self._about = title, about
+        self.empty = EmptyState(f"{name}Empty")
         self.pages = QStackedWidget()
-        self.pages.addWidget(self.message)
+        self.pages.addWidget(self.empty)
         self.pages.addWidget(self.split)
         self.caption = CaptionLine(name, dims=(self.split,))
         self.caption.restored.connect(self.restored)
@@ -84,6 +79,11 @@ class RecordingView(QWidget):
     def refresh(self) -> None:
         """Say whether the present knobs can be recorded."""
         raise NotImplementedError
+
+    def say(self, headline: str, why_not: str) -> None:
+        """Say what was recorded, or what there will be to see and why not yet."""
+        self.status.setText(headline)
+        self.empty.say(self._title, (self._about, why_not))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Bring up to date what was hidden."""

@@ -15,6 +15,7 @@ from PySide6.QtGui import (
     QColor,
     QDragLeaveEvent,
     QFontMetrics,
+    QFontMetricsF,
     QPainter,
     QPaintEvent,
     QPen,
@@ -45,6 +46,8 @@ pg.setConfigOption(
 
 AXIS_WIDTH = 68
 """For text of usual size, as every length here."""
+WORDS_APART_PX = 6
+"""Between the words of two ticks."""
 TICK_WIDE_PX, TICK_HIGH_PX = 70, 34
 """From one tick of a logarithmic axis to the next, at the least, as long as there are two."""
 OUTSIDE_PX = 20
@@ -99,11 +102,26 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
         """Return the ticks; a logarithmic axis has two at least, however short it is."""
         if not self.logMode:
-            return list(super().tickValues(low, high, size)[:2])
+            levels = list(super().tickValues(low, high, size)[:2])
+            return self._far_enough(levels, (high - low) / max(size, 1.0))
         begin, end = (10.0 ** min(max(v, -MOST_DECADES), MOST_DECADES) for v in (low, high))
         step_px = for_text(TICK_WIDE_PX if self._along else TICK_HIGH_PX)
         found = log_ticks(begin, end, int(size / step_px))
         return [(1.0, [min(max(math.log10(v), low), high) for v in found])]
+
+    def _far_enough(
+        self, levels: list[tuple[float, list[float]]], per_px: float
+    ) -> list[tuple[float, list[float]]]:
+        """Leave out ticks along x whose words would run into each other on a short axis."""
+        if not (self._along and levels and len(levels[0][1]) > 1):
+            return levels
+        spacing, values = levels[0]
+        advance = QFontMetricsF(self.font()).horizontalAdvance
+        wide = max(map(advance, self.tickStrings(values, 1.0, spacing))) + WORDS_APART_PX
+        every = math.ceil(wide * per_px / spacing)
+        if every < 2:
+            return levels
+        return [(every * spacing, [v for v in values if round(v / spacing) % every == 0])]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the words at ticks."""

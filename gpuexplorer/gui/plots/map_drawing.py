@@ -436,7 +436,9 @@ class MapDrawing(QWidget):
         painter.restore()
 
     def _paint_bar(self, painter: QPainter, look: Look) -> None:
-        """Draw the colour bar with its marks."""
+        """Draw the colour bar with its marks, once it has any."""
+        if look.best_s is None:
+            return
         area, bar = self.area, self.bar
         gradient = QLinearGradient(bar.bottomLeft(), bar.topLeft())
         for i in range(33):
@@ -446,10 +448,9 @@ class MapDrawing(QWidget):
         painter.setFont(font)
         painter.setPen(theme().q("text"))
         side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        if look.best_s is not None:
-            painter.drawText(
-                QRectF(bar.left() - 6, area.top() - 4, for_text(92), for_text(18)), side, look.unit
-            )
+        painter.drawText(
+            QRectF(bar.left() - 6, area.top() - 4, for_text(92), for_text(18)), side, look.unit
+        )
         room = max(3, int(bar.height() / for_text(26)))
         for tick in look.ticks(room):
             y = bar.bottom() - tick.place * bar.height()

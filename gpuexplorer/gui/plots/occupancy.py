@@ -28,7 +28,7 @@ MOST_THREADS = 1084
 SHARE_TICKS = (0, 25, 50, 75, 100)
 LEAST_TOP = 112
 """Per cent at the upright axis' end; more where the plot is low, for words above a bar."""
-NOT_COMPILED = "The curve is drawn once the kernel is compiled for the chosen GPU."
+NOT_COMPILED = "Not compiled yet."
 OTHERS = 0.45
 """How strongly the bars are drawn that are not the present block's."""
 

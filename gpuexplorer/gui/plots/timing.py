@@ -18,7 +18,6 @@ from gpuexplorer.gui.plots.base import (
     Plot,
     SampleRow,
     line_pen,
-    muted_label,
     title_label,
 )
 from gpuexplorer.gui.plots.crosshair import Crosshair
@@ -30,6 +29,7 @@ from gpuexplorer.gui.theme import blend, theme
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.button import small_button
 from gpuexplorer.gui.widgets.list_box import ListBox
+from gpuexplorer.gui.widgets.words import Remarks
 
 SPANS: tuple[tuple[str, float], ...] = (
     ("last 5 s", 5.0),
@@ -39,6 +39,8 @@ SPANS: tuple[tuple[str, float], ...] = (
 )
 FAR = 5.0
 """The range ends so many times as far from the median as the 95th percentile lies, at the most."""
+BAND_SHARE = 0.35
+"""How strongly the interval of the median is drawn."""
 NOTHING_TIMED = "Nothing is timed yet. Live, or Space, measures what the knobs stand at."
 LOG_ABOVE, LINEAR_BELOW = 8.0, 4.0
 """Medians this many times apart take a logarithmic axis, and give it up again."""
@@ -109,7 +111,7 @@ class TimingPlot(QWidget):
             ),
             "past": LineSample("before", "The configurations you had just before"),
         }
-        self._note = muted_label()
+        self._note = Remarks(lines=1, between=" · ")
         self._note.setObjectName("timingNote")
         head = QHBoxLayout()
         head.setSpacing(12)
@@ -158,7 +160,9 @@ class TimingPlot(QWidget):
         self._past.repaint_theme()
         self.outliers.repaint_theme()
         self.side.repaint_bars()
-        fill = QBrush(QColor(blend(chart.text, panel, 0.35)))
+        through = QColor(chart.text)
+        through.setAlphaF(BAND_SHARE)  # a wide one would hide the launches
+        fill = QBrush(through)
         self._band.setBrush(fill)
         self._legend["trace"].set_look(self._trace.pen)
         self._legend["median"].set_look(self._median.opts["pen"])
@@ -440,4 +444,4 @@ class TimingPlot(QWidget):
             )
         if len(run.trace.within(*self.x_range(), HISTOGRAM_SAMPLES + 1)) > HISTOGRAM_SAMPLES:
             parts.append(f"distribution of the latest {count(HISTOGRAM_SAMPLES)} shown")
-        self._note.setText(" · ".join(parts))
+        self._note.say(parts)

@@ -22,6 +22,8 @@ SPAN_HEIGHT = 0.66
 STEM_PX = 2
 BAND_SHARE, FILL_SHARE = 0.18, 0.75
 """How strongly areas are drawn over their ground."""
+FEW = 200
+"""Points of a line that is drawn smoothly; of a longer one that takes too long."""
 FRAME = 0.47
 """Half of a cell's frame, where a cell is 1 wide."""
 
@@ -109,7 +111,7 @@ class Curve(Drawn):
         x, y = one.x, one.y
         if one.kind == "step" and len(x):
             x, y = np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]
-        self._curve.setData(frame.x(x), frame.y(y))
+        self._curve.setData(frame.x(x), frame.y(y), antialias=len(x) <= FEW)
         self._curve.setPen(pen_of(one, frame.theme))
 
 

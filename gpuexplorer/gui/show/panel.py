@@ -25,7 +25,7 @@ from gpuexplorer.gui.typeface import for_text, small
 PAGE_PX, DOTS_PER_INCH = 960.0, 96.0
 """In which words beside points are given room: a page of ten inches."""
 AXIS_PX = 22
-ROW_PX, MOST_ROW_PX = 22, 54
+ROW_PX, MOST_ROW_PX = 22, 96
 """A row of categories is at least and at most so high."""
 LEAST_PX, LEAST_MAP_PX = 88, 190
 """Of the plot alone, and of a whole map."""

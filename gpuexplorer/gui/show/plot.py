@@ -10,7 +10,7 @@ from PySide6.QtGui import QFontMetricsF, QHelpEvent, QWheelEvent
 
 from gpuexplorer.charts.spec import Axis
 from gpuexplorer.core.units import quantity
-from gpuexplorer.gui.plots.base import OUTSIDE_PX, TICK_WIDE_PX, TOP_PX, Plot, QuantityAxis
+from gpuexplorer.gui.plots.base import OUTSIDE_PX, TOP_PX, Plot, QuantityAxis
 from gpuexplorer.gui.show.marks import Marks
 from gpuexplorer.gui.typeface import for_text
 
@@ -84,7 +84,7 @@ class ChartAxis(QuantityAxis):
             beyond = self._beyond_px(found[0][1]) / size * (high - low)
             if sum(low + beyond <= place <= high - beyond for place in found[0][1]) < 2:
                 inset = min(beyond, MOST_INSET * (high - low))
-                found = super().tickValues(low + inset, high - inset, 2 * for_text(TICK_WIDE_PX))
+                found = super().tickValues(low + inset, high - inset, size)
             kept = self._with_room(found[0][1], low, high, size)  # 1, 2 and 5 stand unevenly
             if len(kept) >= 2:
                 return [(1.0, kept)]

@@ -128,7 +128,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         self._redraw.timeout.connect(self._draw)
         self.head.start.setToolTip(START_TIP)
         self.set_caption(CaptionLine("blockMap"))
-        self.cell_words = Words()
+        self.cell_words = Words(lines=2)
         self.cell_words.setObjectName("blockMapCell")
         self.cell_words.setContentsMargins(12, 0, 12, 6)
         self.notes = muted_label(LEGEND)
@@ -193,7 +193,13 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
             return
         self.model.take_planned(*outcome)
         self.refresh(at_once=True)
-        self.show_state()
+        if not self.looking:
+            self.known()
+
+    @property
+    def looking(self) -> bool:
+        """Whether it is being found out which blocks can run."""
+        return self.model.planning
 
     def wanted(self) -> WantedMap | None:
         """Return the map of the knobs, where any of its blocks can run."""

@@ -68,6 +68,10 @@ class JobControl(QWidget, Generic[R, W]):
         self.kernel_folders: Callable[[], Sequence[Path]] = tuple
         """Returns the user's kernel folders, which a copied command names."""
         self._job: EngineJob | None = None
+        self._able = False
+        """Whether it could be started when that was known last."""
+        self._soon: Callable[[], object] | None = None
+        """What is done once it is known what is wanted."""
         self._background = Background(f"{name}-background")
         self._background.ended.connect(self._background_ended)
         self.head = JobHead(name, noun)
@@ -90,6 +94,11 @@ class JobControl(QWidget, Generic[R, W]):
     @abstractmethod
     def wanted(self) -> W | None:
         """Return what Start measures; None while that is not known, or cannot be."""
+
+    @property
+    def looking(self) -> bool:
+        """Whether it is being found out what is wanted; what can be done stays as it was."""
+        return False
 
     def rest(self) -> W | None:
         """Return what can be continued of a result that was left; None for nothing."""
@@ -180,10 +189,25 @@ class JobControl(QWidget, Generic[R, W]):
         """Whether it measures, or waits in a pause."""
         return self._job is not None
 
+    @property
+    def starts_soon(self) -> bool:
+        """Whether it starts once it is known what is wanted."""
+        return self._soon == self.start
+
     def start(self) -> None:
-        """Measure what is wanted."""
+        """Measure what is wanted, as soon as that is known."""
         if (wanted := self.wanted()) is not None:
             self.begin(wanted)
+        elif self.looking:
+            self._soon = self.start
+
+    def known(self) -> None:
+        """Show what can be done now that it is known what is wanted, and do what waited for it."""
+        self.show_state()
+        soon, self._soon = self._soon, None
+        if soon is not None:
+            soon()
+            self.changed.emit()
 
     def begin(self, wanted: W) -> None:
         """Measure something, unless a job goes on."""
@@ -245,12 +269,14 @@ class JobControl(QWidget, Generic[R, W]):
         """Show what can be done now."""
         free = self._session.jobs.current is None
         wanted, rest = self.wanted(), self.rest()
+        if not self.looking:
+            self._able = wanted is not None
         self.head.show_state(
             running=self.running,
             paused=self._model.state == "paused",
-            can_start=wanted is not None and free,
+            can_start=self._able and free,
             can_continue=rest is not None and free,
-            can_copy=wanted is not None or rest is not None,
+            can_copy=self._able or rest is not None,
             again=self.again,
         )
         self._follow_caption()
@@ -272,7 +298,10 @@ class JobControl(QWidget, Generic[R, W]):
     # ---- keeping
 
     def copy_command(self) -> None:
-        """Put the command line on the clipboard."""
+        """Put the command line on the clipboard, as soon as it is known what is wanted."""
+        if self.looking and self._able:
+            self._soon = self.copy_command
+            return
         wanted = self.wanted() or self.rest()
         if wanted is None:
             self.message.emit(f"There is no {self._noun} to copy yet.")

@@ -1,12 +1,21 @@
-"""A job view's head: how it goes, and what can be done."""
+"""A job view's head: how it goes, and what can be done.
+
+It wants the same width whatever can be done just now, so that nothing beside it is arranged anew
+when a job begins or ends.
+"""
 
 from __future__ import annotations
 
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
 
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.button import small_button
 from gpuexplorer.gui.widgets.words import Words
+
+WIDTH = 460
+"""Pixels for progress, three buttons, and some words."""
 
 
 class JobHead(QWidget):
@@ -15,7 +24,7 @@ class JobHead(QWidget):
     def __init__(self, name: str, noun: str) -> None:
         """``noun`` is what is measured, such as a study."""
         super().__init__()
-        self.words = Words("")
+        self.words = Words(lines=2)
         self.words.setObjectName(f"{name}Words")
         self.progress = QProgressBar()
         self.progress.setObjectName(f"{name}Progress")
@@ -45,6 +54,10 @@ class JobHead(QWidget):
         self.line.addWidget(self.words, 1)
         for widget in (self.progress, self.copy, self.start, self.pause, self.stop):
             self.line.addWidget(widget)
+
+    def sizeHint(self) -> QSize:
+        """Return the width that it wants, whatever is said and can be done just now."""
+        return QSize(for_text(WIDTH), super().sizeHint().height())
 
     def add(self, widget: QWidget) -> None:
         """Put something before the buttons."""

@@ -64,9 +64,9 @@ class JobView(JobControl[R, W], Generic[R, W]):
         self._form = form
         self.preview: Preview[W] | None = None
         """What is wanted; None while that is looked at, and when it cannot be."""
+        self._unknown = False
+        """Whether it is to be found out."""
         self._looking: object | None = None
-        self.starts_soon = False
-        """Whether it starts once it is known what is wanted."""
         self._totals: Totals = ("", "", ())
         self._pointed: str | None = None
         """The words of what is pointed at."""
@@ -173,14 +173,20 @@ class JobView(JobControl[R, W], Generic[R, W]):
         """Return what Start measures."""
         return self.preview.wanted if self.preview is not None else None
 
+    @property
+    def looking(self) -> bool:
+        """Whether it is being found out what is wanted."""
+        return self._unknown
+
     def start_soon(self) -> None:
         """Start once it is known what the knobs and the choices come to."""
-        self.starts_soon = True
         self.look_soon()
+        self.start()
 
     def look_soon(self) -> None:
         """Find out anew what is wanted, once the knobs rest."""
         self.preview = self._looking = None
+        self._unknown = True
         if self.isVisible():  # else it is found out once it is shown
             self._look_timer.start(LOOK_AFTER_MS)
         self.show_state()
@@ -213,6 +219,7 @@ class JobView(JobControl[R, W], Generic[R, W]):
             self._show_preview(outcome[1])
 
     def _show_preview(self, found: Preview[W] | ExplorerError) -> None:
+        self._unknown = False
         if isinstance(found, ExplorerError):
             self.preview, self._totals = None, (f"{capital(str(found))}.", "", ())
         else:
@@ -220,11 +227,7 @@ class JobView(JobControl[R, W], Generic[R, W]):
             self._totals = (found.total, found.takes, found.reasons)
         self._form.show_total(*self._totals)
         self._say_empty()
-        self.show_state()
-        if self.starts_soon:
-            self.starts_soon = False
-            self.start()
-            self.changed.emit()
+        self.known()
 
     def _ended(self, outcome: object) -> None:
         super()._ended(outcome)

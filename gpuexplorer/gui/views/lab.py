@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QSizePolicy,
@@ -20,10 +21,39 @@ from gpuexplorer.core.studies import Study
 from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.model.job import Held
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.views.study import StudyView
 from gpuexplorer.gui.widgets.flow import Flow
 from gpuexplorer.gui.widgets.two_lines import TwoLines
 from gpuexplorer.studies import KINDS, kind_of
+
+DOT_PX = 6
+
+
+class StudyButton(QToolButton):
+    """Shows a study; a dot in its corner says that it is being measured, and moves nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.running = False
+
+    def show_running(self, running: bool) -> None:
+        """Say whether the study is being measured."""
+        self.running = running
+        self.setAccessibleDescription("It is being measured." if running else "")
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the dot, too."""
+        super().paintEvent(event)
+        if self.running:
+            painter, size = QPainter(self), for_text(DOT_PX)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme().q("accent"))
+            painter.drawEllipse(self.width() - size - 3, 3, size, size)
+            painter.end()
 
 
 class LabView(QWidget):
@@ -44,11 +74,11 @@ class LabView(QWidget):
         """Returns the user's kernel folders, which a copied command names."""
         self.views: dict[str, StudyView] = {}
         """Those that were shown by now: all at once would be felt."""
-        self.buttons: dict[str, QToolButton] = {}
+        self.buttons: dict[str, StudyButton] = {}
         self.heads, self.pages = QStackedWidget(), QStackedWidget()
         group = QButtonGroup(self)
         for name, kind in KINDS.items():
-            button = QToolButton()
+            button = StudyButton()
             button.setObjectName(f"labView_{name}")
             button.setText(kind.title)
             button.setToolTip(kind.tip)
@@ -85,8 +115,7 @@ class LabView(QWidget):
 
     def _mark(self, name: str) -> None:
         """Show on its button that a study is being measured."""
-        running = self.views[name].running
-        self.buttons[name].setText(KINDS[name].title + (" ●" if running else ""))
+        self.buttons[name].show_running(self.views[name].running)
 
     @property
     def view(self) -> StudyView:

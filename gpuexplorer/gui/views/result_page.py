@@ -12,12 +12,11 @@ from PySide6.QtWidgets import QLabel, QSplitter, QStackedWidget, QVBoxLayout, QW
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.core.sheet import Sheet
-from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.caption import CaptionLine
-from gpuexplorer.gui.widgets.words import EmptyState
+from gpuexplorer.gui.widgets.words import EmptyState, Remarks
 
 WIDE, BESIDE = 930, 0.5
 """From this width on the table stands beside the chart, where this share holds its columns."""
@@ -63,7 +62,7 @@ class ResultPage(QStackedWidget):
         self.finding.setWordWrap(True)
         self.finding.setTextFormat(Qt.TextFormat.PlainText)
         self.finding.setContentsMargins(10, 2, 10, 2)
-        self.notes = muted_label()
+        self.notes = Remarks()
         self.notes.setContentsMargins(8, 0, 8, 0)
         self.table = SheetTable(
             f"{name}Table", f"The {noun} in figures", "Double click sets the knobs to it."
@@ -155,9 +154,7 @@ class ResultPage(QStackedWidget):
         self._ring()
         self.finding.setText(picture.finding)
         self.finding.setVisible(bool(picture.finding))
-        notes = [note for note in picture.chart.notes if note not in picture.finding]
-        self.notes.setText(" ".join(notes))
-        self.notes.setToolTip("\n".join(notes))
+        self.notes.say([note for note in picture.chart.notes if note not in picture.finding])
 
     def _ring(self) -> None:
         """Mark in the chart what is measured now, else the row that is chosen."""

@@ -14,11 +14,11 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import JobModel, Progress
 from gpuexplorer.gui.model.live import origin_words
-from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.views.job_control import JobControl
 from gpuexplorer.gui.widgets.caption import CaptionLine
+from gpuexplorer.gui.widgets.words import Remarks
 from gpuexplorer.reproduce import surroundings
 
 INVITATION = "The roofs of this device are not known yet: press Calibrate to measure them."
@@ -57,7 +57,7 @@ class RooflineView(JobControl[Any, DeviceInfo]):
         self.invitation.setObjectName("rooflineInvitation")
         self.invitation.setWordWrap(True)
         self.invitation.setContentsMargins(12, 2, 12, 2)
-        self.notes = muted_label()
+        self.notes = Remarks()
         self.notes.setObjectName("rooflineNotes")
         self.notes.setContentsMargins(12, 0, 12, 6)
         head = self.head
@@ -146,8 +146,9 @@ class RooflineView(JobControl[Any, DeviceInfo]):
         self.plot.show_chart(roofline_chart(self.shown, title="Roofline"))
         empty = not (self.shown.roofs or self.shown.spots)
         self.plot.say_empty(NOTHING_DRAWN if empty else "")
-        self.notes.setText(" ".join(self.shown.notes))
-        self.invitation.setVisible(not (self.shown.calibrated or self.running or empty))
+        invites = not (self.shown.calibrated or self.running or empty)
+        self.notes.say(() if invites else self.shown.notes)
+        self.invitation.setVisible(invites)
         self.show_progress()
 
     def head_words(self) -> str:

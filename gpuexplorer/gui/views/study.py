@@ -199,12 +199,23 @@ class StudyJob(EngineJob):
         self.stepped.emit((Progress(step.done, step.total, step.words, left_s), study))
 
 
+class StudyModel(JobModel[Study]):
+    """One study and its job; how it was measured stands beneath its chart."""
+
+    @property
+    def words(self) -> str:
+        """How far it is, or what is to be known of one that is shown before its chart is read."""
+        return super().words if self.running else " ".join(self.standing)
+
+
 class StudyView(JobView[Study, WantedStudy]):
     """The view of one kind of study."""
 
+    hint = ""  # what there will be to see says it, and the head has little room
+
     def __init__(self, session: Session, kind: StudyKind[Any]) -> None:
         self.kind = kind
-        self.model: JobModel[Study] = JobModel()
+        self.model = StudyModel()
         self.form = StudyForm(kind)
         name = f"study_{kind.name}"
         super().__init__(session, name, kind.title, "study", self.model, self.form)

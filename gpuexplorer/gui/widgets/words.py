@@ -1,8 +1,8 @@
 """Widgets that say something: a line that changes often, sentences in a box, an empty place.
 
 A ``QLabel`` asks for a new layout with every new text, and its text is the least width of what it
-stands in: a longer sentence can move the whole window. ``Words`` is one line, cut where it does
-not fit.
+stands in: a longer sentence can move the whole window. ``Words`` has a line or two, cut where they
+do not fit; ``Remarks`` leave out whole sentences instead.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from gpuexplorer.gui.widgets.late import scrolled
@@ -32,13 +32,35 @@ def tells_cut(widget: QWidget, event: QEvent, cut: Callable[[], str]) -> bool:
     return True
 
 
-class Words(QLabel):
-    """A label of one line that takes the width it is given; the whole text is its tooltip."""
+def broken(text: str, metrics: QFontMetrics, width: int, most: int) -> list[str]:
+    """Return a text in at most so many lines, broken between words; the last is cut to fit."""
+    lines: list[str] = []
+    line, left = "", text.split(" ")
+    while left:
+        longer = f"{line} {left[0]}" if line else left[0]
+        if line and metrics.horizontalAdvance(longer) > width:
+            if len(lines) == most - 1:
+                break
+            lines.append(line)
+            line = ""
+        else:
+            line = longer
+            del left[0]
+    whole = " ".join([line, *left])
+    return [*lines, metrics.elidedText(whole, Qt.TextElideMode.ElideRight, width)]
 
-    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+
+class Words(QLabel):
+    """A label that takes the width it is given; what is cut stands in its tooltip.
+
+    It has a place of ``lines`` lines, whatever it says.
+    """
+
+    def __init__(self, text: str = "", parent: QWidget | None = None, *, lines: int = 1) -> None:
         super().__init__(parent)
         self._text = ""
         self._asks = False
+        self._lines = lines
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setText(text)
 
@@ -66,7 +88,7 @@ class Words(QLabel):
         return self._text
 
     def sizeHint(self) -> QSize:
-        """Return the height of a line; the width is whatever the layout gives, unless it asks."""
+        """Return the height of the lines; the width is what the layout gives, unless it asks."""
         least = self.minimumSizeHint()
         if not self._asks:
             return least
@@ -76,22 +98,25 @@ class Words(QLabel):
 
     def minimumSizeHint(self) -> QSize:
         """Return the least size, whatever is said."""
-        margins = self.contentsMargins()
-        height = self.fontMetrics().height() + margins.top() + margins.bottom()
-        return QSize(LEAST_WIDTH, height)
+        margins, metrics = self.contentsMargins(), self.fontMetrics()
+        height = metrics.height() + (self._lines - 1) * metrics.lineSpacing()
+        return QSize(LEAST_WIDTH, height + margins.top() + margins.bottom())
 
-    def _fitting(self) -> str:
-        fitting = self.fontMetrics().elidedText(
-            self._text, Qt.TextElideMode.ElideRight, self.contentsRect().width()
-        )
-        return fitting if fitting == self._text or len(fitting) > FEWEST else ""
+    def fitting(self) -> str:
+        """Return what is seen of the words, a line each."""
+        room, metrics = self.contentsRect(), self.fontMetrics()
+        lines = broken(self._text, metrics, room.width(), self._lines)
+        seen = "\n".join(lines)
+        return seen if lines[-1] in self._text or len(seen) > FEWEST else ""
+
+    @property
+    def cut(self) -> str:
+        """The words in full where some of them are not seen; else empty."""
+        return self._text if self.fitting().replace("\n", " ") != self._text else ""
 
     def event(self, event: QEvent) -> bool:
         """Show what was cut as the tooltip."""
-        return tells_cut(self, event, self._cut) or super().event(event)
-
-    def _cut(self) -> str:
-        return self._text if self._fitting() != self._text else ""
+        return tells_cut(self, event, lambda: self.cut) or super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw as much as fits."""
@@ -102,10 +127,68 @@ class Words(QLabel):
             int((self.alignment() | Qt.AlignmentFlag.AlignVCenter).value),
             self.palette(),
             self.isEnabled(),
-            self._fitting(),
+            self.fitting(),
             self.foregroundRole(),
         )
         painter.end()
+
+
+MORE = "…"
+"""Stands for sentences that are left out."""
+
+
+class Remarks(Words):
+    """Quiet sentences in as many lines as they need, and at most ``lines``.
+
+    What has no room is left out as a whole; the first is cut where it has none itself. All stand in
+    the tooltip.
+    """
+
+    def __init__(self, *, lines: int = 2, between: str = " ") -> None:
+        """``between`` stands between two of them."""
+        super().__init__(lines=1)
+        self._most, self._between = lines, between
+        self._parts: tuple[str, ...] = ()
+        self.setProperty("role", "muted")
+
+    def say(self, parts: Sequence[str]) -> None:
+        """Show these."""
+        self._parts = tuple(part for part in parts if part)
+        self.setText(self._between.join(self._parts))
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Take the lines that the new width asks for."""
+        super().resizeEvent(event)
+        self._fit()
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """All sentences."""
+        return self._parts
+
+    @property
+    def cut(self) -> str:
+        """All sentences, a line each, where some are not seen; else empty."""
+        return "\n".join(self._parts) if super().cut else ""
+
+    def _fit(self) -> None:
+        needed = self.fitting().count("\n") + 1
+        if needed != self._lines:
+            self._lines = needed
+            self.updateGeometry()
+
+    def fitting(self) -> str:
+        """Return the sentences that are seen, a line each."""
+        metrics, width = self.fontMetrics(), self.contentsRect().width()
+        lines: list[str] = []
+        for number in range(len(self._parts), 0, -1):
+            left_out = [MORE] if number < len(self._parts) else []
+            text = self._between.join([*self._parts[:number], *left_out])
+            lines = broken(text, metrics, width, self._most)
+            if " ".join(lines) == text:
+                break
+        return "\n".join(lines)
 
 
 class NoteBox(QLabel):
