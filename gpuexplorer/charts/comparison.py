@@ -223,7 +223,7 @@ def _notes(result: ComparisonResult) -> list[str]:
         )
     if not result.interleaved:
         how = APART
-    notes = [f"Medians: {medians}. {how}"]
+    notes = [how, f"Medians: {medians}."]
     if on_several_devices(result):
         notes.append(ON_SEVERAL)
     return notes + [f"{one.label}: {words}" for one in result.contestants for words in one.warnings]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 
 import msgspec
 
@@ -65,19 +66,27 @@ def differences(a: RunResult, b: RunResult) -> list[str]:
     """Return a sentence for everything that differs in what two runs' times depend on.
 
     What only one of them recorded is said too. The sources of two workloads always differ, and are
-    not mentioned; nor are two frameworks' own versions where the frameworks are what is compared.
+    not mentioned; nor is what each of two backends has for itself: a driver, a compiler, libraries
+    that the other does not use, and frameworks' versions where the frameworks are compared.
     """
     mine, theirs = fingerprint_of(a), fingerprint_of(b)
     backends = {a.device.backend, b.device.backend}
-    if len(backends) == 2 and backends <= set(FRAMEWORKS):
-        mine, theirs = _without_frameworks(mine), _without_frameworks(theirs)
+    if len(backends) == 2:
+        shared = mine.libraries.keys() & theirs.libraries.keys()
+        if backends <= set(FRAMEWORKS):
+            shared -= set(FRAMEWORKS)
+        mine, theirs = _of_what_is_shared(mine, shared), _of_what_is_shared(theirs, shared)
     return fingerprint_differences(mine, theirs)
 
 
-def _without_frameworks(one: Fingerprint) -> Fingerprint:
-    """Return a fingerprint that says nothing of frameworks: a device's driver is one of them."""
-    others = {name: v for name, v in one.libraries.items() if name not in FRAMEWORKS}
-    return msgspec.structs.replace(one, driver="", libraries=others)
+def _of_what_is_shared(one: Fingerprint, libraries: Collection[str]) -> Fingerprint:
+    """Return a fingerprint that says nothing of what one backend alone has."""
+    return msgspec.structs.replace(
+        one,
+        driver="",
+        compiler=None,
+        libraries={name: v for name, v in one.libraries.items() if name in libraries},
+    )
 
 
 def fingerprint_differences(a: Fingerprint, b: Fingerprint) -> list[str]:

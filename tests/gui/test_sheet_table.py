@@ -46,6 +46,20 @@ def names(table: SheetTable) -> list[str]:
     return [str(model.index(place, 0).data()) for place in range(model.rowCount())]
 
 
+def test_columns_that_wider_words_made_wide_give_that_back_rather_than_scroll(
+    table: SheetTable,
+) -> None:
+    table.show_sheet(Sheet("A sheet", COLUMNS, (row("a name that takes much room", 9e-3),)))
+    wide = table.columnWidth(0)
+    table.resize(table.least_width + 4, 300)
+    QApplication.processEvents()
+    assert table.columnWidth(0) == wide and table.horizontalScrollBar().maximum() == 0
+    table.show_sheet(Sheet("A sheet", COLUMNS, ROWS))
+    table.resize(table.least_width + 4, 300)
+    QApplication.processEvents()
+    assert table.columnWidth(0) < wide and table.horizontalScrollBar().maximum() == 0
+
+
 def test_figures_are_sorted_by_value_and_what_is_unknown_is_last_either_way(
     table: SheetTable,
 ) -> None:

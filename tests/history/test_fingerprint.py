@@ -62,8 +62,16 @@ def test_of_two_frameworks_only_what_they_share_is_told() -> None:
     newer = changed(backend="keras", driver="Keras 3", keras="3 on jax", numpy="99.0")
     assert [words.split()[0] for words in differences(torch, newer)] == ["numpy"]
     assert len(differences(keras, newer)) == 2  # of one framework everything is told
-    kernel = changed(backend="cuda", driver="CUDA 13.0")
-    assert differences(torch, kernel) != []
+
+
+def test_what_two_backends_have_for_themselves_is_no_difference() -> None:
+    kernel = changed(driver="OpenCL 3", pyopencl="2026.1", cuda="13.0", numpy="2.4")
+    library = changed(backend="numpy", driver="NumPy 2.4", numpy="2.4")
+    assert differences(kernel, library) == differences(library, kernel) == []
+    older = changed(backend="numpy", driver="NumPy 2.3", numpy="2.3")
+    assert differences(kernel, older) == ["numpy differs: 2.4 and 2.3."]
+    newer = changed(driver="OpenCL 3.1", pyopencl="2026.1", cuda="13.0", numpy="2.4")
+    assert [words.split()[1] for words in differences(kernel, newer)] == ["driver"]
 
 
 def test_an_edited_kernel_is_told_and_another_workload_is_not() -> None:

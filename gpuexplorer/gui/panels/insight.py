@@ -252,10 +252,11 @@ class InsightPanel(QScrollArea):
             return
         self.headline.setText(quantity(summary.median_s, "s"))
         interval = interval_words(summary.median_s, summary.ci95_low_s, summary.ci95_high_s)
-        known = f"{interval} (95 %)" if interval else "interval needs more samples"
         self.spread.setText(f"90 % of launches: {span(summary.p05_s, summary.p95_s, 's')}")
         launches = plural(summary.samples, "{number} launch", "{number} launches")
-        self.precision.setText(f"{known} · {launches}")
+        self.precision.setText(
+            f"{interval} (95 %) · {launches}" if interval else f"{launches}, no interval yet"
+        )
 
     def _show_check(self, prepared: Prepared | None) -> None:
         if prepared is None:

@@ -260,6 +260,13 @@ class SheetTable(QTableView):
                 header.setSectionResizeMode(number, modes.Stretch if inner else modes.Interactive)
             if scrolls:  # what stretches would be squeezed to nothing
                 self.setColumnWidth(stretched, self._least_of(stretched))
+        kept = [
+            max(self.columnWidth(number), width)
+            for number, width in enumerate(widths)
+            if number not in going and number != stretched
+        ]
+        if sum(kept) + self._least_of(stretched) > room:  # of wider words, which are gone
+            anew = True
         for number, width in enumerate(widths):
             self.setColumnHidden(number, number in going)
             if number in going or number == stretched:
@@ -283,7 +290,8 @@ class SheetTable(QTableView):
 
     def _least_of(self, stretched: int) -> int:
         """Return the width that the column keeps that takes what room is left: its title is cut."""
-        return min(self._cells[stretched], for_text(LEAST_WORDS_PX))
+        least = self.horizontalHeader().minimumSectionSize()
+        return max(min(self._cells[stretched], for_text(LEAST_WORDS_PX)), least)
 
     @property
     def whole_height(self) -> int:
