@@ -15,6 +15,7 @@ from gpuexplorer.core.studies import STUDY_GROUP, SwitchesStudy
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.views.blockmap import BlockMapView
 from gpuexplorer.gui.views.lab import LabView
+from gpuexplorer.gui.views.study import StudyJob
 from gpuexplorer.gui.views.study_form import Lists, Ticks
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.studies import KINDS
@@ -80,7 +81,7 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
     assert told == [f"Precision: {KINDS['precision'].finding(study)}"]
     until(qtbot, lambda: set(view.view.result.chart.keys) == {run.id for run in study.runs})
     assert view.view.head.words.text() == "", "how it was measured stands beneath the chart"
-    assert "Measured in 6 turns" in view.view.result.notes.text()
+    until(qtbot, lambda: "Measured in 6 turns" in view.view.result.notes.text())
     until(qtbot, lambda: len(groups("precision")) == 1)
     (group,) = groups("precision")
     assert group.runs == len(study.runs) and group.finished
@@ -130,7 +131,7 @@ def test_start_and_copy_stay_while_what_is_wanted_is_looked_at_anew(
     until(qtbot, lambda: bool(asked))
     view._background_ended("preview", asked.pop()())
     assert (view.starts_soon, view.running) == (False, True)
-    assert view._job is not None and view._job.wanted.chosen["sizes"] == (16,)
+    assert isinstance(view._job, StudyJob) and view._job.wanted.chosen["sizes"] == (16,)
     window.session.jobs.cancel()
     finished(qtbot, window)
 

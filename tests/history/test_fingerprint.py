@@ -56,8 +56,8 @@ def test_each_difference_is_a_sentence(changes: dict[str, str], said: str) -> No
 
 
 def test_of_two_frameworks_only_what_they_share_is_told() -> None:
-    torch = changed(backend="torch", driver="PyTorch 2.13.0", torch="2.13.0")
-    keras = changed(backend="keras", driver="Keras 3", keras="3 on jax", jax="0.10")
+    torch = changed(backend="torch", driver="PyTorch 2.13.0", torch="2.13.0", numpy="2.4")
+    keras = changed(backend="keras", driver="Keras 3", keras="3 on jax", jax="0.10", numpy="2.4")
     assert differences(torch, keras) == []
     newer = changed(backend="keras", driver="Keras 3", keras="3 on jax", numpy="99.0")
     assert [words.split()[0] for words in differences(torch, newer)] == ["numpy"]
