@@ -85,7 +85,7 @@ class MainWindow(KeyWindow):
         self.idle_calibration = IdleCalibration(session, settings)
         self.tuning = TuneControl(self, session)
         self.dialogs = Dialogs(self, session, settings, self.sessions, self.kernels)
-        self.restart = Restart(self, session, self.sessions, self.engine.may_close)
+        self.restart = Restart(self, session, self.sessions, self._may_close)
         self.restart.notice.connect(self.show_notice)
         self.choices = Choices(
             session, settings, self.engine, self.idle_calibration, self.restart.begin
@@ -528,11 +528,15 @@ class MainWindow(KeyWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask what has to be asked, then end everything: timers, engine, worker."""
         asks = not self._closed and self.restart.left is None
-        if asks and not (self.engine.may_close() and self.sessions.may_close()):
+        if asks and not (self._may_close() and self.sessions.may_close()):
             event.ignore()
             return
         self.close_down()
         super().closeEvent(event)
+
+    def _may_close(self) -> bool:
+        """Ask what has to be asked before the window goes, but for the session."""
+        return self.engine.may_close() and self.panels.kernel.editing.may_close()
 
     def close_down(self) -> None:
         """Remember the layout and end everything, without a question; once."""

@@ -110,6 +110,7 @@ def open_window(qapp: QApplication) -> Iterator[OpenWindow]:
         # A test that failed in between may have left changes, about which nobody would answer.
         window.sessions.may_close = lambda: True  # type: ignore[method-assign]
         window.engine.may_close = lambda: True  # type: ignore[method-assign]
+        window.panels.kernel.editing.may_close = lambda: True  # type: ignore[method-assign]
         window.close()
         assert not window.session.worker.isRunning(), "the engine's thread was left running"
         assert not window.session.runs.isRunning(), "the store's thread was left running"

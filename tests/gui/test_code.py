@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 import psutil
@@ -22,6 +24,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
     QLineEdit,
+    QMessageBox,
     QPushButton,
     QTextBrowser,
     QVBoxLayout,
@@ -30,6 +33,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.exchange.files import write_error
 from gpuexplorer.gui.code import drafts
 from gpuexplorer.gui.code.messages import LineMessage, line_messages
 from gpuexplorer.gui.code.pane import CodePane
@@ -278,6 +282,42 @@ def test_edits_outlive_the_window(
     assert "edited, not saved" in again.panels.kernel.code.title.text()
     find(again, "codeRevert", QPushButton).click()
     until(qtbot, lambda: LINE in again.panels.kernel.source.toPlainText() and measured(again))
+
+
+def test_a_full_disk_loses_no_edits(
+    qtbot: QtBot, bench: Callable[[], MainWindow], path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, buttons = bench(), QMessageBox.StandardButton
+    view, editing = window.panels.kernel.source, window.panels.kernel.editing
+    asked: list[str] = []
+    replies = [buttons.Cancel, buttons.Save, buttons.Save]
+
+    def full(path: Path, **_: bool) -> NoReturn:
+        raise write_error(path, OSError(errno.ENOSPC, ""))
+
+    def question(*words: object) -> QMessageBox.StandardButton:
+        asked.append(str(words[2]))
+        return replies.pop(0)
+
+    monkeypatch.setattr(QMessageBox, "question", question)
+    until(qtbot, lambda: measured(window))
+    with monkeypatch.context() as data, monkeypatch.context() as disk:
+        data.setattr(drafts, "atomic_file", full)
+        disk.setattr("gpuexplorer.gui.code.editing.atomic_file", full)
+        replace_line(view, LINE, "float sum = 0;")
+        until(qtbot, lambda: "the disk is full" in window.banner.text)
+        until(qtbot, lambda: measured(window) and window.session.jobs.current is None)
+        assert not window.close(), "it was cancelled"
+        assert not window.close(), "it could not be saved"
+        assert path.read_text(encoding="utf-8") == TEXTBOOK and "float sum = 0;" in view.text
+        disk.undo()
+        assert editing.may_close() and path.read_text(encoding="utf-8") == view.text
+        assert len(asked) == 3 and "mine.cu are not saved" in asked[0]
+        replace_line(view, "float sum = 0;", LINE)
+        until(qtbot, lambda: "the disk is full" in window.banner.text)
+    assert editing.may_close() and not replies, "there is room again, so nothing is asked"
+    kept = drafts.find_draft(path)
+    assert kept is not None and kept.text == view.text == TEXTBOOK
 
 
 def test_a_file_that_another_program_saves_takes_no_edits_away(

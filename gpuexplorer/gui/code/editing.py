@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QMessageBox, QWidget
 
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.units import listed
@@ -49,10 +50,12 @@ class Editing(QObject):
     changed = Signal()
     notice = Signal(object)
 
-    def __init__(self, parent: QObject, session: Session) -> None:
+    def __init__(self, parent: QWidget, session: Session) -> None:
         super().__init__(parent)
-        self._session = session
+        self._parent, self._session = parent, session
         self._drafts: dict[Path, Draft] = {}
+        self._unkept: set[Path] = set()
+        """Files with edits that could not be kept, as on a full disk: they are here alone."""
         self._typed: tuple[Path, str] | None = None
         """A text that is still being typed, and its file."""
         self._held: tuple[HeldVersions, ...] | None = None
@@ -147,15 +150,19 @@ class Editing(QObject):
             return None
 
     def _keep(self, draft: Draft) -> None:
-        self._drafts[Path(draft.path)] = draft
+        path = Path(draft.path)
+        self._drafts[path] = draft
         try:
             keep_draft(draft)
+            self._unkept.discard(path)
         except ExplorerError as error:
+            self._unkept.add(path)
             self._tell(error)
         self.changed.emit()
 
     def _forget(self, path: Path) -> None:
         self._drafts.pop(path, None)
+        self._unkept.discard(path)
         drop_draft(path)
         self.changed.emit()
 
@@ -192,6 +199,27 @@ class Editing(QObject):
             return False
         self._forget(path)
         return True
+
+    def may_close(self) -> bool:
+        """Keep what was typed, and ask about edits that cannot be; False: the window stays."""
+        self.take()
+        for path in sorted(self._unkept):
+            self._keep(self._drafts[path])
+        if not self._unkept:
+            return True
+        names = listed(path.name for path in sorted(self._unkept))
+        buttons = QMessageBox.StandardButton
+        answer = QMessageBox.question(
+            self._parent,
+            "Edits that are not saved",
+            f"Edits of {names} are not saved, and the folder of your data cannot be written. "
+            "Save them? Otherwise they are lost.",
+            buttons.Save | buttons.Discard | buttons.Cancel,
+            buttons.Save,
+        )
+        if answer == buttons.Save:
+            return all(self.save(path) for path in sorted(self._unkept))
+        return answer == buttons.Discard
 
     def revert(self, path: Path) -> None:
         """Go back to what the file holds."""
