@@ -21,6 +21,7 @@ from gpuexplorer.history.peek import newest
 from gpuexplorer.history.place import ENVIRONMENT_VARIABLE
 from gpuexplorer.history.store import Query, Store
 from tests.history.conftest import made_run
+from tests.support.crossed import crossed
 from tests.support.results import made_result
 
 VALUES = ("x", -1, 1.5, b"\xff", None, "nan", 2**63 - 1, "")
@@ -85,20 +86,30 @@ def use(path: Path, run_id: str) -> None:
                 step()
 
 
-@pytest.mark.parametrize(("table", "column"), list(columns()))
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A store as it should be, and the id of its run."""
+    path = tmp_path_factory.mktemp("whole") / "whole.sqlite"
+    return path, made(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), crossed(list(columns()), VALUES, name=lambda one: "-".join(one))
+)
 def test_a_value_of_another_kind_is_one_of_our_errors_at_most(
-    table: str, column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    column: tuple[str, str],
+    value: Any,
+    whole: tuple[Path, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole = tmp_path / "whole.sqlite"
-    run_id = made(whole)
-    for number, value in enumerate(VALUES):
-        path = tmp_path / f"{number}.sqlite"
-        path.write_bytes(whole.read_bytes())
-        changed(path, f"UPDATE {table} SET {column} = ?", value)
-        monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(path))
-        newest(10)
-        with suppress(ExplorerError):
-            use(path, run_id)
+    path = tmp_path / "changed.sqlite"
+    path.write_bytes(whole[0].read_bytes())
+    changed(path, "UPDATE {} SET {} = ?".format(*column), value)
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(path))
+    newest(10)
+    with suppress(ExplorerError):
+        use(path, whole[1])
 
 
 @pytest.mark.parametrize("version", [-1, 0, "x", 1.5, b"\xff", 1e300])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import warnings
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from gpuexplorer.compile.prelude import opencl_prelude
 from gpuexplorer.compile.rewriter import rewrite
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.workloads.check import Depth, check_plan
+from gpuexplorer.workloads.check import check_plan
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.fills import make_inputs
 from gpuexplorer.workloads.loader import load
@@ -78,31 +77,20 @@ def verdict(workload: Workload, request: RunRequest, references: dict[str, Refer
     return "" if reference.verify(outputs).ok else reference.explain(outputs)
 
 
-def depths() -> list[Any]:
-    """Return each kernel with how much is checked, the rest at night.
-
-    One whose block the compiler knows is compiled anew for each block: by day for one of them.
-    One that has a test of its own below has its many tunables at night.
-    """
-    found = []
-    for workload, variant in KERNELS:
-        tunables = workload.variant(variant).tunables.values()
-        deep = any(tunable.formula is not None for tunable in tunables)
-        deep |= f"{workload.name} {variant}" in PAST_THE_LIBRARIES
-        name = f"{workload.name}-{variant}"
-        if deep:
-            found.append(pytest.param(workload, variant, "quick", id=name))
-        marks = pytest.mark.long if deep else ()
-        found.append(
-            pytest.param(workload, variant, "usual", id=name + "-whole" * deep, marks=marks)
+@pytest.mark.parametrize(
+    ("workload", "variant"),
+    [
+        pytest.param(
+            workload, variant, id=f"{workload.name}-{variant}",
+            marks=() if number % 8 == 0 else pytest.mark.long,
         )
-    return found
-
-
-@pytest.mark.parametrize(("workload", "variant", "depth"), depths())
-def test_the_check_finds_nothing_wrong(workload: Workload, variant: str, depth: Depth) -> None:
+        for number, (workload, variant) in enumerate(KERNELS)
+    ],
+)  # fmt: skip
+def test_the_check_finds_nothing_wrong(workload: Workload, variant: str) -> None:
+    """By night of every kernel; by day the quick self-test has each (tests/selftest)."""
     devices = DeviceList(devices=(device(),))
-    cases, _ = check_plan(workload, devices, device(), depth)
+    cases, _ = check_plan(workload, devices, device())
     cases = [case for case in cases if case.request.variant == variant]
     if not cases:
         lacking = [r for r in workload.variant(variant).requires if not device().has(r)]

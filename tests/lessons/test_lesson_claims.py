@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
@@ -42,12 +43,18 @@ def runs_here(name: str) -> bool:
     return manifest.bench.variant != "torch" or find_spec("torch") is not None
 
 
-NAMES = [
-    pytest.param(
-        folder.name, marks=pytest.mark.skipif(not runs_here(folder.name), reason="not here")
-    )
-    for folder in lesson_folders(shipped_folder())
-]
+def lessons_in_turn(first: int) -> list[Any]:
+    """Return every lesson: each other one by day, from the ``first`` on, and the rest at night."""
+    return [
+        pytest.param(
+            folder.name,
+            marks=[
+                pytest.mark.skipif(not runs_here(folder.name), reason="not here"),
+                *([] if number % 2 == first else [pytest.mark.long]),
+            ],
+        )
+        for number, folder in enumerate(lesson_folders(shipped_folder()))
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +63,7 @@ def bench() -> Iterator[Bench]:
         yield Bench(session, session.devices(), SHIPPED)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", lessons_in_turn(0))
 def test_what_a_lesson_claims_holds_here(bench: Bench, name: str) -> None:
     lesson = lesson_of(name)
     found: dict[str, Measured] = {}
@@ -88,7 +95,7 @@ def test_what_a_lesson_claims_holds_here(bench: Bench, name: str) -> None:
     assert kept == progress.of(name) and all(kept.claims.values()) and kept.measured
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", lessons_in_turn(1))
 def test_an_exercise_is_solved_by_its_answer_and_not_by_its_start(bench: Bench, name: str) -> None:
     lesson = lesson_of(name)
     exercise = lesson.manifest.exercise

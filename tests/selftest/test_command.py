@@ -1,4 +1,4 @@
-"""``gpuexplorer selftest`` as a user runs it."""
+"""``gpuexplorer selftest`` as a user runs it: here every shipped kernel is verified by day."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ def document(path: Path) -> SelfTestReport:
     return msgspec.json.decode(path.read_bytes(), type=SelfTestReport)
 
 
-Broken = tuple[Path, subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture(scope="module")
-def broken(tmp_path_factory: pytest.TempPathFactory) -> Broken:
-    """A self-test with one wrong kernel and one that does not compile: its folder and output."""
-    folder = tmp_path_factory.mktemp("selftest")
-    write_vector(folder / "mine", WRONG_BODY, name="wrong")
-    write_vector(folder / "mine", BROKEN_BODY, name="broken")
+def test_what_is_shipped_passes_and_a_wrong_kernel_fails_in_a_sentence(tmp_path: Path) -> None:
+    """One self-test with one wrong kernel and one that does not compile, for all that it says."""
+    write_vector(tmp_path / "mine", WRONG_BODY, name="wrong")
+    write_vector(tmp_path / "mine", BROKEN_BODY, name="broken")
     done = run_cli(
         "selftest", "--quick", "--device", "cpu", "--section", "kernels", "--section", "telemetry",
-        "--section", "occupancy", "--kernels", "mine", "--json", "report.json", cwd=folder,
+        "--section", "occupancy", "--kernels", "mine", "--json", "report.json", cwd=tmp_path,
     )  # fmt: skip
-    return folder, done
+    report = document(tmp_path / "report.json")
+    shipped = [one for one in report.failures if not one.name.startswith(("wrong/", "broken/"))]
+    assert not shipped, "\n".join(f"{one.name}: {one.found}; {one.command}" for one in shipped)
+    _says_what_failed(done)
+    _covers_every_variant_and_precision(tmp_path / "report.json")
+    _says_why_something_is_skipped(report, done)
+    _the_command_beside_a_failure_repeats_it(report, tmp_path)
 
 
-def test_a_wrong_kernel_fails_the_test_in_a_sentence(broken: Broken) -> None:
-    _, done = broken
+def _says_what_failed(done: subprocess.CompletedProcess[str]) -> None:
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
@@ -50,20 +50,18 @@ def test_a_wrong_kernel_fails_the_test_in_a_sentence(broken: Broken) -> None:
     assert f"{len(failed)} checks failed" in done.stdout
 
 
-def test_the_command_beside_a_failure_repeats_it(broken: Broken) -> None:
-    folder, _ = broken
-    failure = next(c for c in document(folder / "report.json").failures if "wrong" in c.name)
+def _the_command_beside_a_failure_repeats_it(report: SelfTestReport, folder: Path) -> None:
+    failure = next(c for c in report.failures if "wrong" in c.name)
     program, *arguments = shlex.split(failure.command)
     assert program == "gpuexplorer"
     done = run_cli(*arguments, cwd=folder)
     assert assert_one_sentence(done, 1) == failure.found
 
 
-def test_the_document_covers_every_variant_and_precision(broken: Broken) -> None:
-    folder, _ = broken
-    plain = msgspec.json.decode((folder / "report.json").read_bytes())
+def _covers_every_variant_and_precision(path: Path) -> None:
+    plain = msgspec.json.decode(path.read_bytes())
     assert plain["schema"] == SCHEMA
-    report = document(folder / "report.json")
+    report = document(path)
     assert not report.ok and not report.interrupted and report.quick
     assert report.environment.pyopencl
     assert report.device.driver
@@ -85,9 +83,9 @@ def test_the_document_covers_every_variant_and_precision(broken: Broken) -> None
     assert sum(s.planned for s in report.sections) == len(report.checks)
 
 
-def test_what_is_not_here_is_skipped_with_its_reason(broken: Broken) -> None:
-    folder, done = broken
-    report = document(folder / "report.json")
+def _says_why_something_is_skipped(
+    report: SelfTestReport, done: subprocess.CompletedProcess[str]
+) -> None:
     occupancy = next(s for s in report.sections if s.name == "occupancy")
     assert (occupancy.planned, occupancy.skipped) == (1, 1)
     assert "skipped in occupancy: opencl has no occupancy query" in done.stdout

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
 
 from gpuexplorer.core.text import visible
 from gpuexplorer.gui.model.history_columns import STAR
@@ -54,6 +62,13 @@ class SearchField(QLineEdit):
             super().keyPressEvent(event)
 
 
+def _least_width(widget: QWidget) -> int:
+    """Return the width that a widget takes at least, seen or not."""
+    shrinks = widget.sizePolicy().horizontalPolicy().value & QSizePolicy.PolicyFlag.ShrinkFlag.value
+    hint = widget.minimumSizeHint() if shrinks else widget.sizeHint()
+    return max(widget.minimumWidth(), hint.width())
+
+
 class HistoryBar(QWidget):
     """``wanted`` carries the ``Query`` that is wanted now."""
 
@@ -95,7 +110,8 @@ class HistoryBar(QWidget):
             box.setMinimumContentsLength(11)
             box.currentIndexChanged.connect(lambda _: self._ask())
             self.boxes[field] = box
-        self.boxes["tag"].hide()
+        self._title = QLabel("History")
+        self._title.setProperty("role", "section")
         self.summary = Words()
         self.summary.setObjectName("historySaid")
         self.summary.setProperty("role", "muted")
@@ -143,9 +159,7 @@ class HistoryBar(QWidget):
         line = QHBoxLayout(self)
         line.setContentsMargins(8, 3, 8, 3)
         line.setSpacing(6)
-        title = QLabel("History")
-        title.setProperty("role", "section")
-        line.addWidget(title)
+        line.addWidget(self._title)
         line.addWidget(self.search, 2)
         line.addWidget(self.starred)
         for box in self.boxes.values():
@@ -153,6 +167,35 @@ class HistoryBar(QWidget):
         line.addWidget(self.summary, 3)
         for button in (self.undo, self.compare, self.stored, self.columns):
             line.addWidget(button)
+        self._give_way()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show what there is room for."""
+        super().resizeEvent(event)
+        self._give_way()
+
+    def _give_way(self) -> None:
+        """Hide what is needed least where the bar has no room for all, a filter in use last."""
+        boxes = [self.boxes[field] for field in ("tag", "device", "workload")]
+        offered = [box for box in boxes if box.count() > 1 or box is not self.boxes["tag"]]
+        used = [box for box in offered if box.currentData() is not None]
+        unused = [box for box in offered if box not in used]
+        yielding = [*unused, self.stored, self._title, *used]
+        always = [self.search, self.starred, self.summary, self.compare, self.columns]
+        always += [] if self.undo.isHidden() else [self.undo]
+        line = cast("QHBoxLayout", self.layout())
+        edges = line.contentsMargins()
+        left = self.width() - edges.left() - edges.right() + line.spacing()
+        left -= sum(_least_width(widget) + line.spacing() for widget in always)
+        shown = set()
+        for widget in reversed(yielding):
+            left -= _least_width(widget) + line.spacing()
+            if left < 0:
+                break
+            shown.add(widget)
+        for widget in (*boxes, self.stored, self._title):
+            if widget.isHidden() == (widget in shown):
+                widget.setVisible(widget in shown)
 
     # ---- filters
 
@@ -175,6 +218,7 @@ class HistoryBar(QWidget):
         query = self.query
         if query != self._query:
             self._query = query
+            self._give_way()
             self.wanted.emit(query)
 
     def clear(self) -> None:
@@ -201,7 +245,7 @@ class HistoryBar(QWidget):
                         box.addItem(visible(value), value)
                         box.setItemData(box.count() - 1, value, Qt.ItemDataRole.ToolTipRole)
                     box.setCurrentIndex(max(0, box.findData(chosen) if chosen else 0))
-        self.boxes["tag"].setVisible(self.boxes["tag"].count() > 1)
+        self._give_way()
         self._ask()
 
     # ---- what is said
@@ -221,6 +265,7 @@ class HistoryBar(QWidget):
         """Say what was deleted, and offer to bring it back."""
         self._undo_words = words
         self.undo.show()
+        self._give_way()
         self._undo_time.start()
         self._say()
 
@@ -228,6 +273,7 @@ class HistoryBar(QWidget):
         """Offer nothing to bring back any more."""
         self._undo_words = ""
         self.undo.hide()
+        self._give_way()
         self._undo_time.stop()
         self._say()
 
