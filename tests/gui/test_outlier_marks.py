@@ -66,7 +66,6 @@ def test_no_rings_where_many_columns_of_many_launches_reach_so_far(marks: Outlie
     assert marks.shown == 25
 
 
-@pytest.mark.alone
 def test_rings_are_drawn_in_well_under_a_frame(marks: OutlierMarks) -> None:
     drawing = Drawing(np.arange(4000.0), rng(1).random(4000) + 0.5, 4)
     marks.draw(drawing, 1.0)

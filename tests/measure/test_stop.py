@@ -134,7 +134,6 @@ def test_a_series_that_lost_its_oldest_samples_is_counted_anew() -> None:
     assert noise.relative_error(quiet) == pytest.approx(fresh)
 
 
-@pytest.mark.alone
 def test_looking_costs_a_few_hundredths_of_the_measuring_thread() -> None:
     series = rng(11).normal(1.0, 0.5, 250_000)
     started = time.process_time()

@@ -13,8 +13,6 @@ from gpuexplorer.selftest.context import SelfTestContext, SelfTestOptions
 from gpuexplorer.selftest.task import Found, Interrupted
 from tests.selftest.context_support import MadeContext, timed
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.fixture(scope="module")
 def context() -> Iterator[SelfTestContext]:
@@ -40,11 +38,13 @@ def test_a_write_far_outside_ends_no_more_than_its_engine(context: SelfTestConte
     assert "memory" in words or "outside" in words
 
 
+@pytest.mark.alone
 def test_a_launch_can_be_cancelled_in_the_middle(context: SelfTestContext) -> None:
     figures = check(context, "stopped in the middle").figures
     assert figures.keys() == {"cancel_s", "handshake_s"}
 
 
+@pytest.mark.alone
 def test_a_killed_engine_is_replaced(context: SelfTestContext) -> None:
     assert "SIGKILL" in check(context, "killed").words
 

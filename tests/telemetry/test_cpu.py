@@ -40,7 +40,6 @@ def test_this_machines_readings_are_plausible() -> None:
     assert all("RAPL: " in first.missing[f] for f in {"power_W", "energy_J"} & set(first.missing))
 
 
-@pytest.mark.alone
 def test_ten_readings_a_second_take_less_than_a_hundredth_of_a_core() -> None:
     source = CpuSource(psutil)
     source.read()
