@@ -27,7 +27,7 @@ from gpuexplorer.gui.model.history_columns import Baselines, baseline_key
 from gpuexplorer.gui.model.history_pages import PAGE, Answer, Ask, View
 from gpuexplorer.gui.model.keeping import RESCUE_FOLDER, Keeper, take_in
 from gpuexplorer.gui.task import Task, outcome_of
-from gpuexplorer.history.model import Query, Sort, Timeline
+from gpuexplorer.history.model import Query, Sort
 from gpuexplorer.history.peek import newest
 from gpuexplorer.history.store import Store
 
@@ -51,10 +51,6 @@ BUSY_S = 2.0
 CLOSE_S = 20.0
 """How long the window's end may take because of the store."""
 MAX_BASELINES = 1000
-STEADY_TRIES = 3
-"""Times that pages are read again because the store changed in between."""
-
-
 IN_PART = -1
 """The state of rows that the open store is to complete; none of its own is it."""
 
@@ -344,29 +340,20 @@ class StoreWorker(Task):
 
     def _answer(self, store: Store, ask: Ask) -> Answer:
         """Return what is asked for, all of it as of one state of the store."""
-        query, sort = ask.view.query, cast(Sort, ask.view.sort)
-        for _ in range(STEADY_TRIES):
-            state, held = store.generation(), self._keeper.held
-            known = state == ask.known
-            wanted = ask.missing if known else dict.fromkeys((*ask.visible, *ask.missing))
-            if ask.view.folds:
-                found = store.timeline(
-                    query, wanted, PAGE, descending=ask.view.descending, total=not known,
-                    unfolded=() if known else ask.view.unfolded,
-                )  # fmt: skip
-            else:
-                pages, total = store.pages(
-                    query, wanted, PAGE, sort=sort, descending=ask.view.descending, total=not known
-                )
-                found = Timeline(pages, total, total, [])
-            if state == store.generation():
-                break
+        view, held = ask.view, self._keeper.held
+        found = store.timeline(
+            view.query, dict.fromkeys((*ask.visible, *ask.missing)), PAGE,
+            sort=cast(Sort, view.sort), descending=view.descending, unfolded=view.unfolded,
+            known=ask.known, missing=ask.missing,
+        )  # fmt: skip
         listed = [*found.pages.values(), *(rows for _, rows in found.unfolded)]
         going = {row.id for rows in listed for row in rows if row.running and row.folded is None}
-        self._others_run = bool(going - held) if going or not known else self._others_run
+        known = found.rows is None
+        if going or not known:
+            self._others_run = bool(going - held)
         return Answer(
-            ask.view, state, found.rows, found.pages, held, self._baselines(store, state),
-            found.runs, None if known else found.unfolded,
+            view, found.state, found.rows, found.pages, held,
+            self._baselines(store, found.state), found.runs, None if known else found.unfolded,
         )  # fmt: skip
 
     def _baselines(self, store: Store, state: int) -> Baselines:
@@ -389,12 +376,7 @@ class StoreWorker(Task):
             return
         self._used_at = now
         try:
-            chunks_only, held = not self._keeper.waiting, self._keeper.held
-            before = store.generation()
-            after = before + self._keeper.write(store, now)
-            if chunks_only and held == self._keeper.held and before == self._seen:
-                if store.generation() == after:
-                    self._seen = after  # nothing that a table would show differently
+            self._keeper.write(store, now)
         except ExplorerError as error:
             self._keeper.put_off(time.monotonic() + RETRY_S)
             self._in_trouble(error)

@@ -214,11 +214,11 @@ def whose_words(
     ]
 
 
-def whose(words: object) -> dict[str, str]:
+def whose(words: object) -> tuple[str, str]:
     """Return machine and person out of a run's words, as they are searched; empty for nobody's."""
     said = words.partition("\n")[0] if isinstance(words, str) else ""
     found = dict(_WHOSE.findall(said))
-    return {name: found.get(name, "") for name in ("machine", "person")}
+    return found.get("machine", ""), found.get("person", "")
 
 
 def _product(values: Any) -> float:

@@ -140,11 +140,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Timeline:
-    """Pages of a list in the order of time, in which a group is one row."""
+    """Pages of a list, in which a group is one row where it is in the order of time."""
 
+    state: int
+    """That of the store, by ``Store.generation``."""
     pages: dict[int, list[Row]]
     rows: int | None
-    """How many rows there are; None where that was not asked."""
+    """How many rows there are; None, as the number of runs, where the state was known."""
     runs: int | None
     """How many runs they stand for."""
     unfolded: list[tuple[int, list[Row]]]

@@ -25,6 +25,7 @@ PATIENCE_S = 0.05
 _ELSEWHERE = ("tags", "group", "damaged", "folded", "machine", "person")
 """Fields that are no columns of their own."""
 _COLUMNS = [name for name in Row.__struct_fields__ if name not in _ELSEWHERE]
+_NAMES = (*_COLUMNS, "group", "tags", "machine", "person")
 _OF_GROUPS = (
     f"SELECT id FROM gpuexplorer_groups WHERE kind IN ({', '.join(repr(kind) for kind in FOLDED)})"
 )
@@ -93,12 +94,7 @@ def _read(connection: sqlite3.Connection, limit: int) -> Peek | None:
         marked[number].append(tag)
     rows = [
         msgspec.convert(
-            {
-                **dict(zip(_COLUMNS, values, strict=True)),
-                **whose(words),
-                "group": group,
-                "tags": sorted(marked[number]),
-            },
+            dict(zip(_NAMES, (*values, group, sorted(marked[number]), *whose(words)), strict=True)),
             Row,
             strict=False,  # SQLite knows no booleans
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from gpuexplorer.engine.record import RunRecord
     from gpuexplorer.history.documents import Floats
     from gpuexplorer.history.sql.database import Database
+    from gpuexplorer.history.sql.lists import Lists
 
 __all__ = ["Deletion", "Group", "Query", "Row", "Store", "TunedEntry"]
 
@@ -100,8 +102,12 @@ class Store(Closing):
         return self._database.can_write
 
     def generation(self) -> int:
-        """Return a number that grows with every change of the store, by whichever program."""
-        return self._database.generation()
+        """Return a number that grows with every change of the store, by whichever program.
+
+        What this one adds to the samples of a run changes no list here, and not the number.
+        """
+        with self._database.read() as connection:
+            return self._database.state(connection)
 
     def do(
         self,
@@ -194,7 +200,7 @@ class Store(Closing):
         """Add samples (seconds) to a run that was begun."""
         from gpuexplorer.history.sql import live
 
-        with self._database.write() as connection:
+        with self._database.write(seen=False) as connection:
             live.append(connection, run_id, samples)
 
     def finish(self, result: RunResult) -> None:
@@ -306,7 +312,7 @@ class Store(Closing):
                 limit=limit,
             )
 
-    def pages(
+    def timeline(
         self,
         query: Query,
         wanted: Iterable[int],
@@ -314,47 +320,28 @@ class Store(Closing):
         *,
         sort: Sort = "time",
         descending: bool = True,
-        total: bool = True,
-    ) -> tuple[dict[int, list[Row]], int | None]:
-        """Return pages of ``size`` runs by their number from 0, and how many runs there are.
-
-        Without ``total`` that number is None. All is as of one moment.
-        """
-        from gpuexplorer.history.sql import search
-
-        with self._database.read() as connection:
-            return search.pages(
-                connection,
-                query,
-                list(wanted),
-                size,
-                sort=sort,
-                descending=descending,
-                total=total,
-            )
-
-    def timeline(
-        self,
-        query: Query,
-        wanted: Iterable[int],
-        size: int,
-        *,
-        descending: bool = True,
-        total: bool = True,
+        known: int | None = None,
+        missing: Iterable[int] = (),
         unfolded: Iterable[str] = (),
     ) -> Timeline:
-        """Return pages of ``size`` rows in the order of time, in which a sweep is one row.
+        """Return pages of ``size`` rows by their number from 0, and how many rows there are.
 
-        So is a block map, a tuning, a comparison and a study; a group stands where its latest run
-        would. Of the groups ``unfolded`` it has the runs as well. All is as of one moment.
+        In the order of time a sweep is one row, and so is a block map, a tuning, a comparison and a
+        study; a group stands where its latest run would. Of the groups ``unfolded`` it has the runs
+        as well. All is as of one moment; if the store is in the state ``known`` then, as
+        ``Timeline.state`` told it, only the pages that are ``missing`` come.
         """
-        from gpuexplorer.history.sql import folding
-
         with self._database.read() as connection:
-            return folding.timeline(
-                connection, query, list(wanted), size,
-                descending=descending, total=total, unfolded=list(unfolded),
+            return self._lists.timeline(
+                connection, self._database.state(connection), query, wanted, size,
+                sort=sort, descending=descending, known=known, missing=missing, unfolded=unfolded,
             )  # fmt: skip
+
+    @cached_property
+    def _lists(self) -> Lists:
+        from gpuexplorer.history.sql.lists import Lists
+
+        return Lists()
 
     def damaged(self) -> list[str]:
         """Return the ids of the runs in the list of which something cannot be read.
@@ -425,6 +412,7 @@ class Store(Closing):
 
     def rest(self) -> None:
         """Free the memory that answered questions left in use; whoever waits a while calls it."""
+        self._lists.clear()
         self._database.rest()
 
     def purge(self) -> int:

@@ -224,9 +224,9 @@ def test_a_locked_store_is_told_once_and_gets_its_runs_later(
     tried = threading.Event()
     real = runs._keeper.write
 
-    def write(*arguments: Any) -> int:
+    def write(*arguments: Any) -> None:
         tried.set()
-        return real(*arguments)
+        real(*arguments)
 
     runs._keeper.write = write  # type: ignore[method-assign, assignment]
     qtbot.waitUntil(tried.is_set)

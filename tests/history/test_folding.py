@@ -200,10 +200,10 @@ def folded_by_hand(found: list[Kept], kinds: dict[str, str], descending: bool) -
 def test_rows_are_those_of_a_list_folded_by_hand_whatever_two_programs_do(
     store: Store, store_url: str, few: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gpuexplorer.history.sql import folding, search
+    from gpuexplorer.history.sql import lists, search
 
     monkeypatch.setattr(search, "FEW", few)
-    monkeypatch.setattr(folding, "AT_ONCE", at_once)
+    monkeypatch.setattr(lists, "AT_ONCE", at_once)
     chance = random.Random(f"{few} {at_once}")
     kept: list[Kept] = []
     minutes = chance.sample(range(500), 30)
@@ -244,6 +244,11 @@ def test_rows_are_those_of_a_list_folded_by_hand_whatever_two_programs_do(
                 rows = [row for page in told.pages.values() for row in page]
                 assert [row.id for row in rows] == wanted, query
                 assert (told.rows, told.runs) == (len(wanted), len(found)), query
+                for page in chance.sample(range(len(rows) // 2 + 2), len(rows) // 2 + 2):
+                    alone = store.timeline(
+                        query, (), 2, descending=descending, known=told.state, missing=[page]
+                    )
+                    assert alone.pages[page] == rows[2 * page : 2 * page + 2], query
                 for place, below in told.unfolded:
                     about = rows[place].folded
                     assert about is not None and about.runs == len(below), query
@@ -252,7 +257,28 @@ def test_rows_are_those_of_a_list_folded_by_hand_whatever_two_programs_do(
                 assert store.count(query) == len(found)
 
 
-def test_a_page_of_all_rows_is_found_in_indexes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("value", ["x", b"\xff", 9e999, -9e999])
+def test_a_run_whose_time_cannot_be_read_is_on_one_page(tmp_path: Path, value: Any) -> None:
+    path = tmp_path / "history.sqlite"
+    with Store.open(path) as store:
+        store.add_all(made_run(n) for n in range(9))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE gpuexplorer_runs SET time_s = ? WHERE seq = 4", (value,))
+    with Store.open(path) as store:
+        for descending in (True, False):
+            whole = store.timeline(Query(), [0], MANY, descending=descending)
+            assert len({row.id for row in whole.pages[0]}) == 9
+            for page in random.Random(1).sample(range(9), 9):
+                alone = store.timeline(
+                    Query(), (), 1, descending=descending, known=whole.state, missing=[page]
+                )
+                assert alone.pages[page] == whole.pages[0][page : page + 1]
+
+
+def test_a_page_of_all_rows_is_found_in_indexes_from_the_nearest_that_was_shown(
+    tmp_path: Path,
+) -> None:
+    """However far down it is: one that was counted from the top took twice as long as the rest."""
     from sqlalchemy import event
 
     asked: list[tuple[str, Any]] = []
@@ -263,15 +289,17 @@ def test_a_page_of_all_rows_is_found_in_indexes(tmp_path: Path) -> None:
             "before_cursor_execute",
             lambda _c, _cursor, statement, values, *_: asked.append((statement, values)),
         )
-        store.timeline(Query(), [0], 100)
-    with closing(sqlite3.connect(tmp_path / "history.sqlite")) as connection:
-        plans = [
-            step[3]
-            for statement, values in asked
-            for step in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)
-        ]
-    of_runs = [plan for plan in plans if "gpuexplorer_runs" in plan]
-    assert any("COVERING INDEX gpuexplorer_runs_by_time_s" in plan for plan in of_runs)
-    for plan in of_runs:
-        at_hand = "COVERING INDEX" in plan or "PRIMARY KEY" in plan or "runs_by_group (" in plan
-        assert at_hand, plan
+        whole = store.timeline(Query(), [0], 100)
+        for page, skipped in ((4, 2), (5, 1), (1, 1), (2, 1), (6, 0), (0, 0), (3, 0)):
+            del asked[:]
+            found = store.timeline(Query(), (), 1, known=whole.state, missing=[page])
+            assert found.pages[page] == whole.pages[0][page : page + 1]
+            ((statement, values),) = [one for one in asked if "OFFSET" in one[0]]
+            assert values[-1] == skipped, f"page {page} is {skipped} rows from one that was shown"
+            with closing(sqlite3.connect(tmp_path / "history.sqlite")) as connection:
+                plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall()
+            steps = [step[3] for step in plan]
+            assert "gpuexplorer_runs_by_time_s" in steps[0]
+            assert not any(
+                "TEMP B-TREE" in step or "SCAN gpuexplorer_runs" in step for step in steps
+            )

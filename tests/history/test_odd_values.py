@@ -67,7 +67,7 @@ def use(path: Path, run_id: str) -> None:
         yield store.groups
         yield lambda: store.json(run_id)
         yield lambda: store.row(run_id)
-        yield lambda: store.pages(Query(text="naive"), [0], 10)
+        yield lambda: store.timeline(Query(text="naive"), [0], 10)
         yield lambda: store.finished_keys(store.groups()[0].id)
         for field in get_args(Choice):
             yield partial(store.choices, field)
@@ -168,9 +168,9 @@ def test_a_damaged_row_is_named_and_the_others_are_listed(
         assert (odd.damaged is None) == (column in ("time_s", "words"))  # which no list shows
         if odd.damaged is not None:
             assert odd.damaged == f"{column} cannot be read"
-        pages, total = store.pages(Query(), [0], 2)
-        assert total == 3 and [len(rows) for rows in pages.values()] == [2]
-        store.pages(Query(text="matmul"), [0], 500)
+        found = store.timeline(Query(), [0], 2, sort="median")
+        assert found.rows == 3 and len(found.pages[0]) == 2
+        store.timeline(Query(text="matmul"), [0], 500)
         assert store.get(odd.id, samples=False).id == second.id  # its document is whole
         store.note(odd.id, "said of it")
         store.star(odd.id)

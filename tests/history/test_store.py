@@ -303,24 +303,25 @@ def test_many_hits_of_a_text_are_paged_like_few(store: Store) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "matmul", "run-1", "no such words"])
-@pytest.mark.parametrize("many", [3, 20_000])
+@pytest.mark.parametrize("few", [3, 1000])
 def test_pages_and_their_number_are_those_of_find_and_count(
-    store: Store, text: str, many: int, monkeypatch: pytest.MonkeyPatch
+    store: Store, text: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gpuexplorer.history.sql import search
 
-    monkeypatch.setattr(search, "MANY", many)
+    monkeypatch.setattr(search, "FEW", few)
     store.add_all(made_run(number) for number in range(25))
     store.note(made_run(7).id, "run-1 was better")
     query = Query(text=text)
     for sort in get_args(Sort):
         for descending in (True, False):
             order = {"sort": sort, "descending": descending}
-            pages, total = store.pages(query, (0, 2), 4, **order)
-            assert total == store.count(query)
-            for page, rows in pages.items():
+            found = store.timeline(query, (0, 2), 4, **order)
+            assert found.rows == found.runs == store.count(query)
+            for page, rows in found.pages.items():
                 assert rows == store.find(query, offset=4 * page, limit=4, **order)
-    assert store.pages(query, (1,), 4, total=False)[1] is None
+            known = store.timeline(query, (0, 2), 4, known=found.state, missing=(1,), **order)
+            assert known.rows is None and list(known.pages) == [1]
 
 
 def test_filters_offer_what_there_is(store: Store) -> None:

@@ -22,7 +22,7 @@ def row_of(entry: Entry, record: RunRecord) -> Row:
     """Return a run of this window as a row."""
     config, device = entry.config, record.prepared.device
     environment = record.prepared.environment
-    whose_it_is = whose(" ".join(whose_words(environment.machine, environment.person)))
+    machine, person = whose(" ".join(whose_words(environment.machine, environment.person)))
     return Row(
         id=entry.id,
         time_utc=entry.time_utc,
@@ -31,8 +31,8 @@ def row_of(entry: Entry, record: RunRecord) -> Row:
         size_words=", ".join(f"{symbol} = {value}" for symbol, value in config.size.items()),
         block_words=block_words(config.block) if config.block else "",
         switch_words=switch_words(config),
-        machine=whose_it_is["machine"],
-        person=whose_it_is["person"],
+        machine=machine,
+        person=person,
         precision=config.precision,
         device=config.device,
         device_name=device.name,

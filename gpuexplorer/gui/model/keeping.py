@@ -96,8 +96,8 @@ class Keeper:
 
     # ---- from the store's thread
 
-    def write(self, store: Store, now_s: float, only: Sequence[str] | None = None) -> int:
-        """Write what is due, or all there is of the runs ``only``; return how many writes it was.
+    def write(self, store: Store, now_s: float, only: Sequence[str] | None = None) -> None:
+        """Write what is due, or all there is of the runs ``only``.
 
         Raises an ExplorerError when one could not be written: at once where the store refused,
         which it would do again, else after the others were tried. What failed stays in hand.
@@ -108,10 +108,10 @@ class Keeper:
                 for run_id, run in self._runs.items()
                 if (run.due_s <= now_s if only is None else run_id in only)
             ]
-        writes, failed = 0, None
+        failed = None
         for run_id, run in due:
             try:
-                writes += self._write(store, run_id, run, now_s)
+                self._write(store, run_id, run, now_s)
             except StoreFailed:
                 raise
             except ExplorerError as error:
@@ -120,37 +120,33 @@ class Keeper:
                 failed = failed or WorkFailed(f"a run cannot be stored: {error!r}")
         if failed is not None:
             raise failed
-        return writes
 
-    def _write(self, store: Store, run_id: str, run: InHand, now_s: float) -> int:
+    def _write(self, store: Store, run_id: str, run: InHand, now_s: float) -> None:
         if run.over:
             store.add(run.run, group=run.group)
             with self._lock:
                 self._held.add(run_id)
                 if self._runs.get(run_id) is run:
                     del self._runs[run_id]
-            return 1
+            return
         with self._lock:
             batches, run.batches = run.batches, []
             run.due_s = now_s + CHUNK_S
         if not batches:
-            return 0
-        writes = 1
+            return
         try:
             if not run.begun and isinstance(run.run, RunRecord):
                 store.begin(run.run, group=run.group)
-                writes += 1
                 with self._lock:
                     run.begun = True
                     self._held.add(run_id)
             store.append(run_id, joined(batches))
         except InputError:  # its file was taken away meanwhile; at its end it is stored as a whole
-            return writes
+            return
         except BaseException:
             with self._lock:
                 run.batches[:0] = batches
             raise
-        return writes
 
     def put_off(self, until_s: float) -> None:
         """Try nothing before ``until_s``."""

@@ -22,7 +22,7 @@ from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.history_columns import COLUMNS, INTERRUPTED, Baselines, place_of, tip
-from gpuexplorer.gui.model.history_pages import Answer, Ask, Pages, View, change
+from gpuexplorer.gui.model.history_pages import Answer, Ask, Change, Pages, View, change
 from gpuexplorer.gui.model.history_rows import ordered, row_of, with_marks
 from gpuexplorer.gui.store_worker import StoreWorker
 from gpuexplorer.history.model import Row
@@ -80,7 +80,9 @@ class HistoryModel(QAbstractTableModel):
         self._words: dict[str, tuple[Row, tuple[str, ...]]] = {}
         """Rows with their words, by their ids."""
         self.baselines: Baselines = {}
-        self._said_with: tuple[View, Baselines, date] = (self._view, self.baselines, date.today())
+        self._said_with: tuple[frozenset[str], Baselines, date] = (
+            frozenset(), self.baselines, date.today(),
+        )  # fmt: skip
         """What words depend on beside their row."""
         self._waiting: list[tuple[Sequence[int], Callable[[list[Row]], None]]] = []
         self.seen: Callable[[], tuple[int, int]] = lambda: FIRST_ROWS
@@ -154,7 +156,8 @@ class HistoryModel(QAbstractTableModel):
         other = answer.view != self._shown_view
         self._shown_view = answer.view
         self._held, self.baselines = answer.held, answer.baselines
-        said_with = (answer.view, answer.baselines, date.today())
+        unfolded = answer.view.unfolded if answer.view.folds else frozenset()
+        said_with = (unfolded, answer.baselines, date.today())
         same_words = said_with == self._said_with
         if not same_words:
             self._said_with = said_with
@@ -167,8 +170,8 @@ class HistoryModel(QAbstractTableModel):
     def _apply(self, pages: Pages, *, anew: bool = False, same_words: bool = True) -> None:
         """Show other rows, in the way that leaves selection and place as they are if it can be."""
         shown, pages = self._pages, pages.below(self._extras())
-        found = change(shown, pages)
-        if anew or found.kind == "other":
+        found = Change("other") if anew else change(shown, pages)
+        if found.kind == "other":
             self.beginResetModel()
             self._pages = pages
             self.endResetModel()
@@ -306,7 +309,7 @@ class HistoryModel(QAbstractTableModel):
     def data(self, index: Index, role: int = _DISPLAY) -> Any:
         """Return a cell's words, alignment or tooltip."""
         if role == _DISPLAY:
-            return self._cells(index.row())[index.column()]
+            return self._cells(self.row(index.row()))[index.column()]
         if role == _ALIGNMENT:
             return _RIGHT if COLUMNS[index.column()].number else _LEFT
         if role == _TOOL_TIP:
@@ -316,8 +319,7 @@ class HistoryModel(QAbstractTableModel):
                 return tip(row, COLUMNS[index.column()].key, self.baselines, stored=stored)
         return None
 
-    def _cells(self, place: int) -> tuple[str, ...]:
-        row = self.row(place)
+    def _cells(self, row: Row | None) -> tuple[str, ...]:
         if row is None:
             self._asking.start()
             return _NONE
@@ -341,7 +343,8 @@ class HistoryModel(QAbstractTableModel):
 
     def painted(self, place: int) -> tuple[tuple[str, ...], Mapping[int, str]]:
         """Return a row's words, and the theme's name of the colour of those that have their own."""
-        words, row = self._cells(place), self.row(place)
+        row = self.row(place)
+        words = self._cells(row)
         if row is None:
             return words, {_STAR: "muted"}
         colours = {_STAR: "accent" if row.starred else "muted"}

@@ -49,6 +49,9 @@ class Database:
         self.place = place
         self.can_write = can_write
         self._busy_s = busy_s
+        self._as_of_one_moment = {"isolation_level": "REPEATABLE READ"} if place.url else {}
+        self._unseen = (-1, -1)
+        """The number of a change that no list here shows, and of the last one before that may."""
         # One connection is all that a store in memory has.
         self._one_at_a_time = threading.RLock() if not (place.path or place.url) else None
         with explained(place):
@@ -75,25 +78,32 @@ class Database:
             self._alone(),
             explained(self.place),
             self.engine.connect() as connection,
-            connection.begin(),
+            connection.execution_options(**self._as_of_one_moment).begin(),
         ):
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """Write in one transaction that other programs see whole or not at all."""
+    def write(self, *, seen: bool = True) -> Iterator[Connection]:
+        """Write in one transaction that other programs see whole or not at all.
+
+        Unless it is ``seen`` in the lists of this one, their state stays the same for it.
+        """
         if not self.can_write:
             raise read_only(self.place)
-        with self._alone(), explained(self.place), self._writing() as connection:
-            yield connection
-            # Last, because on a server every writer waits for this row.
-            connection.execute(update(store).values(generation=store.c.generation + 1))
+        with self._alone(), explained(self.place):
+            with self._writing() as connection:
+                yield connection
+                # Last, because on a server every writer waits for this row.
+                connection.execute(update(store).values(generation=store.c.generation + 1))
+                now = None if seen else _generation(connection)
+            if now is not None:
+                self._unseen = now, self._unseen[1] if self._unseen[0] == now - 1 else now - 1
 
-    def generation(self) -> int:
-        """Return a number that grows with every change of the store, by whichever program."""
-        with self.read() as connection:
-            found = connection.scalar(select(store.c.generation))
-        return found if isinstance(found, int) else 0
+    def state(self, connection: Connection) -> int:
+        """Return the number of the last change that this program's lists may show."""
+        now = _generation(connection)
+        latest, before = self._unseen
+        return before if now == latest else now
 
     def give_back(self) -> None:
         """Give the room of what was removed back to the disk; a server does so by itself."""
@@ -291,3 +301,8 @@ class Database:
                 time.sleep(RETRY_S)
         synchronous = "NORMAL" if found == "wal" else "FULL"
         connection.execute(f"PRAGMA synchronous = {synchronous}")
+
+
+def _generation(connection: Connection) -> int:
+    found = connection.scalar(select(store.c.generation))
+    return found if isinstance(found, int) else 0

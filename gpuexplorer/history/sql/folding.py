@@ -1,31 +1,19 @@
-"""A list in the order of time in which a sweep, map, tuning, comparison or study is one row."""
+"""A sweep, map, tuning, comparison or study as one row, and the best of its runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Integer,
-    Select,
-    and_,
-    case,
-    cast,
-    func,
-    or_,
-    select,
-)
+from sqlalchemy import ColumnElement, Connection, Integer, case, cast, func, select
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import plural
 from gpuexplorer.history.documents import clean, unpack_document
-from gpuexplorer.history.model import BEST_RUN, FOLDED, Folded, Query, Row, Timeline
+from gpuexplorer.history.model import BEST_RUN, FOLDED, Folded, Query, Row
 from gpuexplorer.history.sql import search
-from gpuexplorer.history.sql.runs import AT_ONCE, begins_one
+from gpuexplorer.history.sql.runs import begins_one
 from gpuexplorer.history.sql.tables import groups, runs
 
 MOST_UNFOLDED = 2000
@@ -47,221 +35,31 @@ _PHRASES = {
 """What is said of a field in which a group's runs differ."""
 
 
-def timeline(
-    connection: Connection,
-    query: Query,
-    wanted: Sequence[int],
-    size: int,
-    *,
-    descending: bool,
-    total: bool,
-    unfolded: Sequence[str],
-) -> Timeline:
-    """Return pages of the runs that a query is for, the groups among them folded."""
-    listing = _listing(connection, query, descending)
-    pages = {page: _with_groups(connection, listing, listing.page(page, size)) for page in wanted}
-    return Timeline(
-        pages,
-        listing.rows if total else None,
-        listing.runs if total else None,
-        [
-            _unfolded(connection, listing, group, lead)
-            for group in unfolded
-            if (lead := listing.lead(group)) is not None
-        ],
-    )
-
-
-_FOLDED = groups.alias("folded")
-
-
-def _folded() -> Select[tuple[str]]:
-    """Return a selection of the ids of the groups that are one row."""
-    return select(_FOLDED.c.id).where(_FOLDED.c.kind.in_(FOLDED))
-
-
-class _Listing:
-    """The rows of a list: runs of their own, and of each group the one that was stored last."""
-
-    def __init__(self, connection: Connection, query: Query, descending: bool) -> None:
-        self._connection, self._query, self.descending = connection, query, descending
-        group, latest = runs.c.group_id, func.max(runs.c.seq)
-        self._hidden: int | None = None
-        leading: Any
-        if query == Query():  # the index of groups has each one's latest run at its end
-            last = select(latest).where(group == _FOLDED.c.id, self._held).correlate(_FOLDED)
-            leading = select(last.scalar_subquery()).where(_FOLDED.c.kind.in_(FOLDED))
-        else:  # from the index of what is asked for, for which groups may be many
-            grouped = and_(self._held, func.coalesce(group, group).in_(_folded()))
-            by_group = select(latest, func.count()).where(grouped).group_by(group)
-            found = connection.execute(by_group).all()
-            self._hidden = sum(number - 1 for _, number in found)
-            leading = [run for run, _ in found]
-            if len(leading) > AT_ONCE:
-                leading = select(latest).where(grouped).group_by(group)
-        # The index of times has the groups, so that it answers this alone.
-        alone = or_(group.is_(None), group.not_in(_folded()))
-        self._listed = and_(self._held, or_(alone, runs.c.seq.in_(leading)))
-
-    @cached_property
-    def _held(self) -> ColumnElement[bool]:
-        """What the query asks for, as a condition."""
-        return search.condition(self._connection, self._query)
-
-    @cached_property
-    def runs(self) -> int:
-        """How many runs the rows stand for."""
-        return search.count(self._connection, self._query)
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        if self._hidden is None:
-            number = select(func.count().label("number")).where(
-                runs.c.group_id == _FOLDED.c.id, self._held
-            )
-            of_each = number.correlate(_FOLDED).scalar_subquery()
-            counted = select(of_each.label("number")).where(_FOLDED.c.kind.in_(FOLDED)).subquery()
-            hidden = select(func.sum(counted.c.number - 1)).where(counted.c.number > 0)
-            self._hidden = int(self._connection.scalar(hidden) or 0)
-        return self.runs - self._hidden
-
-    def lead(self, group: str) -> int | None:
-        """Return the run by which a group has its place; None where it has no row."""
-        folded = self.of([group]), runs.c.group_id.in_(_folded())
-        found = self._connection.scalar(select(func.max(runs.c.seq)).where(*folded))
-        return int(found) if found is not None else None
+class Listing(Protocol):
+    """What a group's row has to know of the list that it is in."""
 
     def of(self, wanted: Sequence[str]) -> ColumnElement[bool]:
         """Return that a run is one of the list's, and of one of some groups."""
-        return and_(self._held, runs.c.group_id.in_(wanted))
 
-    def page(self, page: int, size: int) -> list[int]:
-        """Return the numbers of the runs on a page."""
-        number = select(runs.c.seq).where(self._listed).order_by(*self.order)
-        return list(self._connection.scalars(number.offset(page * size).limit(size)))
-
-    @property
-    def order(self) -> list[ColumnElement[Any]]:
-        """The order of time."""
-        columns = (runs.c.time_s, runs.c.seq)
-        return [c.desc() if self.descending else c.asc() for c in columns]
-
-    def place(self, number: int) -> int:
-        """Return the place of a run that has a row."""
-        time_s = self._connection.scalar(select(runs.c.time_s).where(runs.c.seq == number))
-        time, seq = runs.c.time_s, runs.c.seq
-        if self.descending:
-            before = or_(time > time_s, and_(time == time_s, seq > number))
-        else:
-            before = or_(time < time_s, and_(time == time_s, seq < number))
-        found = select(func.count()).select_from(runs).where(self._listed, before)
-        return int(self._connection.scalar(found) or 0)
+    def several(self, group: str) -> bool:
+        """Whether a group has more than one of the list's runs; unless that is known, it may."""
 
 
-class _FoundListing(_Listing):
-    """The rows of a list whose runs are few or hard to find: they are looked for once."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        query: Query,
-        numbers: Sequence[int],
-        grouped: dict[int, str],
-        descending: bool,
-    ) -> None:
-        self._connection, self._query, self.descending = connection, query, descending
-        self.runs = len(numbers)
-        self._grouped = grouped
-        self._leads = {group: number for number, group in sorted(grouped.items())}
-        leading = set(self._leads.values())
-        self._numbers = [n for n in numbers if n not in grouped or n in leading]
-
-    @cached_property
-    def _held(self) -> ColumnElement[bool]:  # of the groups on a page
-        return search.condition(self._connection, self._query, on_rows=True)
-
-    @property
-    def rows(self) -> int:
-        return len(self._numbers)
-
-    def lead(self, group: str) -> int | None:
-        return self._leads.get(group)
-
-    def of(self, wanted: Sequence[str]) -> ColumnElement[bool]:
-        if self.runs > search.FEW:
-            return super().of(wanted)
-        return runs.c.seq.in_([n for n, group in self._grouped.items() if group in wanted])
-
-    def page(self, page: int, size: int) -> list[int]:
-        return self._numbers[page * size : (page + 1) * size]
-
-    def place(self, number: int) -> int:
-        return self._numbers.index(number)
-
-
-def _listing(connection: Connection, query: Query, descending: bool) -> _Listing:
-    """Return the rows; those that a query leaves are looked for here unless they are too many."""
-    if query == Query():
-        return _Listing(connection, query, descending)
-    held = search.condition(connection, query)
-    if query.text or query.machine or query.person:
-        hits = search.in_time(connection, held, descending, search.MANY)
-        numbers = [number for _, number in hits or ()]
-        grouped = _grouped(connection, numbers)
-    else:
-        group = runs.c.group_id
-        folded = case((func.coalesce(group, group).in_(_folded()), group))
-        hits = search.in_time(connection, held, descending, search.FEW, folded)
-        numbers = [number for _, number, _ in hits or ()]
-        grouped = {number: group for _, number, group in hits or () if group is not None}
-    if hits is None:
-        return _Listing(connection, query, descending)
-    return _FoundListing(connection, query, numbers, grouped, descending)
-
-
-def _grouped(connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
-    """Return the groups of those runs that are folded.
-
-    The index of groups tells it of all runs sooner than their rows tell it of many.
-    """
-    if not numbers:
-        return {}
-    group, among = runs.c.group_id, set(numbers)
-    found = select(runs.c.seq, group)
-    if len(numbers) > search.FEW:
-        found = found.where(group.in_(_folded()))
-    else:
-        found = found.where(runs.c.seq.in_(numbers), func.coalesce(group, group).in_(_folded()))
-    return {n: group for n, group in search.plain(connection, found) if n in among}
-
-
-def _unfolded(
-    connection: Connection, listing: _Listing, group: str, lead: int
-) -> tuple[int, list[Row]]:
-    """Return where a group's row is, and its runs."""
-    wanted = select(runs.c.seq).where(listing.of([group]))
-    numbers = list(connection.scalars(wanted.order_by(*listing.order).limit(MOST_UNFOLDED)))
-    return listing.place(lead), search.numbered(connection, numbers)
-
-
-def _with_groups(connection: Connection, listing: _Listing, numbers: Sequence[int]) -> list[Row]:
+def with_groups(connection: Connection, listing: Listing, found: list[Row]) -> list[Row]:
     """Return the rows of runs, in place of those that stand for a group the group's."""
-    found = search.numbered(connection, numbers)
     wanted = [row.group for row in found if row.group is not None]
     if not wanted:
         return found
     about = select(groups.c.id, groups.c.kind, groups.c.finished)
     folded = connection.execute(about.where(groups.c.id.in_(wanted), groups.c.kind.in_(FOLDED)))
     known = {group: (kind, bool(finished)) for group, kind, finished in folded}
-    if not known:
-        return found
-    summed = _summed(connection, listing.of(list(known)))
+    several = [group for group in known if listing.several(group)]
+    summed = _summed(connection, listing.of(several)) if several else {}
     with_a_best = [group for group, (kind, _) in known.items() if kind in WITH_A_BEST]
     best = _best(connection, listing, with_a_best)
     return [
-        _group_row(row, summed[row.group], known[row.group], best.get(row.group))
-        if row.group is not None and row.group in summed
+        _group_row(row, summed.get(row.group), *known[row.group], best.get(row.group))
+        if row.group is not None and row.group in known
         else row
         for row in found
     ]
@@ -330,7 +128,7 @@ def best_run(connection: Connection, beginning: str) -> str | None:
     return believed[0].id
 
 
-def _best(connection: Connection, listing: _Listing, wanted: Sequence[str]) -> dict[str, Row]:
+def _best(connection: Connection, listing: Listing, wanted: Sequence[str]) -> dict[str, Row]:
     """Return the runs that groups name as the best, by the group.
 
     It need not be the one with the shortest median: turns decide.
@@ -343,11 +141,10 @@ def _best(connection: Connection, listing: _Listing, wanted: Sequence[str]) -> d
             groups_by_run[run] = group
     if not groups_by_run:
         return {}
-    numbers = select(runs.c.seq).where(
+    found = search.LISTED.where(
         listing.of(wanted), runs.c.id.in_(groups_by_run), runs.c.suspect.is_(None)
     )
-    found_runs = search.numbered(connection, list(connection.scalars(numbers)))
-    return {groups_by_run[row.id]: row for row in found_runs}
+    return {groups_by_run[row.id]: row for row in search.shown(connection, found)}
 
 
 def _number_of(holds: ColumnElement[bool], name: str) -> ColumnElement[Any]:
@@ -359,7 +156,7 @@ _SUMMED = select(
     func.count().label("runs"),
     func.min(case((runs.c.suspect.is_(None), runs.c.median_s))).label("median_s"),
     func.max(case((runs.c.suspect.is_(None), runs.c.flop_per_s))).label("flop_per_s"),
-    func.max(case((runs.c.suspect.is_(None), runs.c.bandwidth_B_per_s))).label("bandwidth"),
+    func.max(case((runs.c.suspect.is_(None), runs.c.bandwidth_B_per_s))).label("bandwidth_B_per_s"),
     func.sum(runs.c.samples).label("samples"),
     _number_of(runs.c.verified.is_(True), "right"),
     _number_of(runs.c.verified.is_(False), "wrong"),
@@ -374,33 +171,20 @@ def _summed(connection: Connection, wanted: ColumnElement[bool]) -> dict[str, An
     return {row.group_id: row for row in connection.execute(_SUMMED.where(wanted))}
 
 
-def _group_row(row: Row, summed: Any, about: tuple[str, bool], best: Row | None) -> Row:
-    """Return a group as a row, out of that of its latest run and of the one it names best."""
-    kind, finished = about
-    number = int(summed.runs)
-    words = {
-        name: plural(differing, *phrases)
-        for name, phrases in _PHRASES.items()
-        if (differing := int(getattr(summed, name))) > 1
-    }
-    one_problem = not words.keys() & {"workload", "size_words"}
-    median_s = _figure(summed.median_s) if one_problem else None
+def _group_row(row: Row, summed: Any | None, kind: str, finished: bool, best: Row | None) -> Row:
+    """Return a group as a row, out of that of its latest run and of the one it names best.
+
+    The latest run is the only one where nothing is ``summed``.
+    """
+    found = _of_several(summed) if summed is not None else _of_one(row)
     if best is not None:
-        median_s = best.median_s
-    verified = False if summed.wrong else True if summed.right == number else None
+        found |= {name: getattr(best, name) for name in ("median_s", "relative_error", *_BEST)}
     return msgspec.structs.replace(
         row,
         id=row.group,
-        folded=Folded(kind=kind, runs=number, finished=finished),
-        median_s=median_s,
-        relative_error=best.relative_error if best is not None else None,
-        flop_per_s=best.flop_per_s if best is not None else _figure(summed.flop_per_s),
-        bandwidth_B_per_s=best.bandwidth_B_per_s if best is not None else _figure(summed.bandwidth),
-        samples=int(summed.samples),
-        verified=verified,
+        folded=Folded(kind=kind, runs=summed.runs if summed is not None else 1, finished=finished),
+        **{"relative_error": None, **found},
         suspect=None,
-        running=bool(summed.running),
-        starred=bool(summed.starred),
         tags=(),
         note="",
         stopped_by="",
@@ -408,8 +192,36 @@ def _group_row(row: Row, summed: Any, about: tuple[str, bool], best: Row | None)
         machine="",
         person="",
         damaged=None,
-        **words,
     )
+
+
+_BEST = ("flop_per_s", "bandwidth_B_per_s")
+"""What is the highest among the runs of a group."""
+
+
+def _of_one(row: Row) -> dict[str, Any]:
+    """Return the figures of a group of one run: its own, where they are believed."""
+    return {} if row.suspect is None else dict.fromkeys(("median_s", *_BEST))
+
+
+def _of_several(summed: Any) -> dict[str, Any]:
+    """Return what several runs have in common, and the best of their figures."""
+    words = {
+        name: plural(differing, *phrases)
+        for name, phrases in _PHRASES.items()
+        if (differing := getattr(summed, name)) > 1
+    }
+    one_problem = not words.keys() & {"workload", "size_words"}
+    return {
+        "median_s": _figure(summed.median_s) if one_problem else None,
+        "flop_per_s": _figure(summed.flop_per_s),
+        "bandwidth_B_per_s": _figure(summed.bandwidth_B_per_s),
+        "samples": int(summed.samples),
+        "verified": False if summed.wrong else True if summed.right == summed.runs else None,
+        "running": bool(summed.running),
+        "starred": bool(summed.starred),
+        **words,
+    }
 
 
 def _figure(value: object) -> float | None:

@@ -44,58 +44,47 @@ _SHOWN = (
     "verified", "suspect", "starred", "note", "fingerprint", "running", "stopped_by",
     "switch_words",
 )  # fmt: skip
-_LISTED = select(runs.c.seq, runs.c.group_id, runs.c.words, *(runs.c[name] for name in _SHOWN))
+LISTED = select(
+    runs.c.seq, runs.c.time_s, runs.c.group_id, runs.c.words, *(runs.c[name] for name in _SHOWN)
+)
 """What a row is made from."""
+_NAMES = (*_SHOWN, "group", "tags", "machine", "person")
 
 
 def find(
     connection: Connection, query: Query, *, sort: str, descending: bool, offset: int, limit: int
 ) -> list[Row]:
     """Return one page of the runs that a query is for."""
-    if sort not in SORTS:
-        raise InputError(f"runs cannot be sorted by '{sort}'", remedy=f"use {', '.join(SORTS)}")
-    order = _order(sort, descending)
+    wanted, _ = few(connection, query)
+    return page(connection, wanted, sort, descending, offset, limit)
+
+
+def few(connection: Connection, query: Query) -> tuple[ColumnElement[bool], int | None]:
+    """Return a query as a condition; where it is for few runs by a text, which, and how many."""
     wanted = condition(connection, query)
     if query.text:  # few runs are found at once in the index of words, and then put in order
         hits = list(connection.scalars(select(runs.c.seq).where(wanted).limit(FEW + 1)))
-        wanted = runs.c.seq.in_(hits) if len(hits) <= FEW else wanted
-    # The page's rows are looked up once it is known which they are: skipping reads the index only.
-    page = select(runs.c.seq).where(wanted).order_by(*order)
-    page = page.offset(max(0, offset)).limit(max(0, limit))
-    return _rows(connection, _LISTED.where(runs.c.seq.in_(page)).order_by(*order))
+        if len(hits) <= FEW:
+            return runs.c.seq.in_(hits), len(hits)
+    return wanted, None
 
 
-def pages(
+def page(
     connection: Connection,
-    query: Query,
-    wanted: Sequence[int],
-    size: int,
-    *,
+    wanted: ColumnElement[bool],
     sort: str,
     descending: bool,
-    total: bool,
-) -> tuple[dict[int, list[Row]], int | None]:
-    """Return pages of the runs that a query is for by number, and if asked how many there are.
-
-    The words of all runs are looked through once, where ``find`` and ``count`` do so each.
-    """
-    if query.text and sort == "time":
-        hits = in_time(connection, condition(connection, query), descending, MANY)
-        if hits is not None:
-            numbers = [number for _, number in hits]
-            found = {p: numbered(connection, numbers[p * size : (p + 1) * size]) for p in wanted}
-            return found, len(numbers) if total else None
-    found = {
-        page: find(
-            connection, query, sort=sort, descending=descending, offset=page * size, limit=size
-        )
-        for page in wanted
-    }
-    if not total:
-        return found, None
-    first = found.get(0)
-    holds_all = first is not None and len(first) < size
-    return found, len(first or ()) if holds_all else count(connection, query)
+    offset: int,
+    limit: int,
+) -> list[Row]:
+    """Return one page of the runs that a condition holds for."""
+    if sort not in SORTS:
+        raise InputError(f"runs cannot be sorted by '{sort}'", remedy=f"use {', '.join(SORTS)}")
+    order = _order(sort, descending)
+    # The page's rows are looked up once it is known which they are: skipping reads the index only.
+    numbers = select(runs.c.seq).where(wanted).order_by(*order)
+    numbers = numbers.offset(max(0, offset)).limit(max(0, limit))
+    return shown(connection, LISTED.where(runs.c.seq.in_(numbers)).order_by(*order))
 
 
 def in_time(
@@ -138,38 +127,35 @@ def numbered(connection: Connection, numbers: Sequence[int]) -> list[Row]:
     if not numbers:
         return []
     place = {number: at for at, number in enumerate(numbers)}
-    found = connection.execute(_LISTED.where(runs.c.seq.in_(numbers))).all()
-    return _made(connection, sorted(found, key=lambda row: place[row[0]]))
+    found = connection.execute(LISTED.where(runs.c.seq.in_(numbers))).all()
+    return made(connection, sorted(found, key=lambda row: place[row[0]]))
 
 
 def rows(connection: Connection, ids: Sequence[str]) -> list[Row]:
     """Return the rows of runs by their ids, the deleted ones left out."""
     wanted = and_(runs.c.id.in_(map(clean, ids)), runs.c.deleted == 0)
-    return _rows(connection, _LISTED.where(wanted).order_by(runs.c.seq))
+    return shown(connection, LISTED.where(wanted).order_by(runs.c.seq))
 
 
 def one(connection: Connection, number: int) -> Row:
     """Return one run as a list shows it, whether it is deleted or not."""
-    return _rows(connection, _LISTED.where(runs.c.seq == number))[0]
+    return shown(connection, LISTED.where(runs.c.seq == number))[0]
 
 
-def _rows(connection: Connection, query: Select[Any]) -> list[Row]:
-    return _made(connection, connection.execute(query).all())
+def shown(connection: Connection, query: Select[Any]) -> list[Row]:
+    """Return the rows of the runs that a selection of ``LISTED`` gives."""
+    return made(connection, connection.execute(query).all())
 
 
-def _made(connection: Connection, found: Sequence[Any]) -> list[Row]:
+def made(connection: Connection, found: Sequence[Any]) -> list[Row]:
+    """Return rows made from what was ``LISTED``."""
     marked = _tags(connection, [row[0] for row in found])
     return [
         row_of(
             number,
-            {
-                **dict(zip(_SHOWN, values, strict=True)),
-                **whose(words),
-                "group": group,
-                "tags": marked[number],
-            },
+            dict(zip(_NAMES, (*values, group, marked[number], *whose(words)), strict=True)),
         )
-        for number, group, words, *values in found
+        for number, _, group, words, *values in found
     ]
 
 
