@@ -28,6 +28,12 @@ _WORDS = (
 )  # fmt: skip
 """Fields of a row that are words of its document's or its user's."""
 
+INTERRUPTED = "interrupted"
+"""What ended a run whose program was gone before it could finish it."""
+MAX_TAG = 60
+"""Characters."""
+MAX_NOTE = 20_000
+"""Characters."""
 FOLDED = ("sweep", "block map", "tuning", "comparison", "study")
 """Kinds of groups that are one row of a list in the order of time."""
 NO_GROUP = ""

@@ -20,6 +20,7 @@ from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.history import sql
 from gpuexplorer.history.errors import StoreDamaged, StoreLocked, StoreReadOnly
 from gpuexplorer.history.holder import Holder
 from gpuexplorer.history.model import (
@@ -37,8 +38,6 @@ from gpuexplorer.history.place import find_place
 if TYPE_CHECKING:
     from gpuexplorer.engine.record import RunRecord
     from gpuexplorer.history.documents import Floats
-    from gpuexplorer.history.sql.database import Database
-    from gpuexplorer.history.sql.lists import Lists
 
 __all__ = ["Deletion", "Group", "Query", "Row", "Store", "TunedEntry"]
 
@@ -51,7 +50,7 @@ BULK = 200
 class Store(Closing):
     """One store, opened with ``Store.open``; use it in a ``with`` statement or close it."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: sql.database.Database) -> None:
         self._database = database
 
     @classmethod
@@ -67,9 +66,7 @@ class Store(Closing):
         Runs that a program left unfinished when it was ended are finished here, with what they
         had sampled.
         """
-        from gpuexplorer.history.sql.database import Database
-
-        store = cls(Database(find_place(url), can_write=not read_only, busy_s=busy_s))
+        store = cls(sql.database.Database(find_place(url), can_write=not read_only, busy_s=busy_s))
         if not read_only:
             store._close_interrupted()
         return store
@@ -142,12 +139,11 @@ class Store(Closing):
         InputError when one is not a run's document; then none is stored.
         """
         from gpuexplorer.history.documents import take_apart
-        from gpuexplorer.history.sql import runs
 
         came = 0
         with self._database.write() as connection:
-            for part in runs.batched(map(take_apart, results), BULK):
-                runs.add(connection, part, group)
+            for part in sql.runs.batched(map(take_apart, results), BULK):
+                sql.runs.add(connection, part, group)
                 came += len(part)
         return came
 
@@ -167,41 +163,34 @@ class Store(Closing):
         nothing is stored.
         """
         from gpuexplorer.history.documents import take_apart
-        from gpuexplorer.history.sql import groups, runs
 
         with self._database.write() as connection:
-            made = groups.put(connection, group, kind, document, finished=finished)
-            for part in runs.batched(map(take_apart, results), BULK):
-                runs.add(connection, part, made)
+            made = sql.groups.put(connection, group, kind, document, finished=finished)
+            for part in sql.runs.batched(map(take_apart, results), BULK):
+                sql.runs.add(connection, part, made)
         return made
 
     def rows(self, ids: Iterable[str]) -> list[Row]:
         """Return the rows of some runs by their whole ids; those that are not in the list miss."""
-        from gpuexplorer.history.sql import runs, search
-
         with self._database.read() as connection:
-            return [row for part in runs.batched(ids) for row in search.rows(connection, part)]
+            return [
+                row for part in sql.runs.batched(ids) for row in sql.search.rows(connection, part)
+            ]
 
     def known(self, ids: Iterable[str]) -> set[str]:
         """Return those of some ids that are in the list; deleted runs are not."""
-        from gpuexplorer.history.sql import runs
-
         with self._database.read() as connection:
-            return {i for part in runs.batched(ids) for i in runs.listed(connection, part)}
+            return {i for part in sql.runs.batched(ids) for i in sql.runs.listed(connection, part)}
 
     def begin(self, record: RunRecord, *, group: str | None = None) -> None:
         """Enter a run that is about to be sampled, so that what it samples outlives the program."""
-        from gpuexplorer.history.sql import live
-
         with self._database.write() as connection:
-            live.begin(connection, record, group)
+            sql.live.begin(connection, record, group)
 
     def append(self, run_id: str, samples: SampleBatch | Floats) -> None:
         """Add samples (seconds) to a run that was begun."""
-        from gpuexplorer.history.sql import live
-
         with self._database.write(seen=False) as connection:
-            live.append(connection, run_id, samples)
+            sql.live.append(connection, run_id, samples)
 
     def finish(self, result: RunResult) -> None:
         """Make a run that was begun a finished one; its samples are those of the document."""
@@ -222,20 +211,19 @@ class Store(Closing):
 
         from gpuexplorer.core.chunked import as_array, as_list
         from gpuexplorer.history import documents
-        from gpuexplorer.history.sql import live, runs
 
         with self._database.read() as connection:
-            number, found, running = runs.resolve(connection, run_id)
+            number, found, running = sql.runs.resolve(connection, run_id)
             if running:
-                going = live.result_of(connection, number, found)
+                going = sql.live.result_of(connection, number, found)
                 if going is None:
                     raise InputError(f"the run '{found}' has no samples yet")
                 samples_s = as_array(going.samples_s)
                 return replace(going, samples_s=as_list(samples_s) if listed else samples_s)
-            result = documents.decode_stored(found, runs.json_of(connection, found, number))
+            result = documents.decode_stored(found, sql.runs.json_of(connection, found, number))
             if not samples:
                 return result
-            samples_s = runs.samples_of(connection, found, number)
+            samples_s = sql.runs.samples_of(connection, found, number)
         return replace(result, samples_s=as_list(samples_s) if listed else samples_s)
 
     def get_all(
@@ -245,13 +233,11 @@ class Store(Closing):
 
         Many are read much faster than one by one with ``get``, which says what else is raised.
         """
-        from gpuexplorer.history.sql import runs
-
         found: list[RunResult | StoreDamaged] = []
-        for part in runs.batched(ids):
+        for part in sql.runs.batched(ids):
             known: dict[str, RunResult] = {}
             with suppress(StoreDamaged), self._database.read() as connection:
-                known = runs.readable(connection, part, samples, listed)
+                known = sql.runs.readable(connection, part, samples, listed)
             found += [
                 known.get(run_id) or self._get_or_why(run_id, samples, listed) for run_id in part
             ]
@@ -266,29 +252,24 @@ class Store(Closing):
     def json(self, run_id: str) -> bytes:
         """Return a finished run's document as it came, a newer program's fields included."""
         from gpuexplorer.history.documents import decode_stored, put_together
-        from gpuexplorer.history.sql import runs
 
         with self._database.read() as connection:
-            number, found, running = runs.resolve(connection, run_id)
+            number, found, running = sql.runs.resolve(connection, run_id)
             if running:
                 raise InputError(f"the run '{found}' is not finished")
-            json = runs.json_of(connection, found, number)
+            json = sql.runs.json_of(connection, found, number)
             decode_stored(found, json)
-            return put_together(json, runs.samples_of(connection, found, number))
+            return put_together(json, sql.runs.samples_of(connection, found, number))
 
     def resolve(self, beginning: str) -> str:
         """Return the id of the one run whose id begins so; InputError for none and for several."""
-        from gpuexplorer.history.sql import runs
-
         with self._database.read() as connection:
-            return runs.resolve(connection, beginning)[1]
+            return sql.runs.resolve(connection, beginning)[1]
 
     def row(self, run_id: str) -> Row:
         """Return what a list shows of one run, by its id; InputError when it is not there."""
-        from gpuexplorer.history.sql import runs, search
-
         with self._database.read() as connection:
-            return search.one(connection, runs.resolve(connection, run_id)[0])
+            return sql.search.one(connection, sql.runs.resolve(connection, run_id)[0])
 
     def find(
         self,
@@ -300,10 +281,8 @@ class Store(Closing):
         limit: int = 100,
     ) -> list[Row]:
         """Return one page of the runs a query is for; runs without a value come last."""
-        from gpuexplorer.history.sql import search
-
         with self._database.read() as connection:
-            return search.find(
+            return sql.search.find(
                 connection,
                 query or Query(),
                 sort=sort,
@@ -338,77 +317,59 @@ class Store(Closing):
             )  # fmt: skip
 
     @cached_property
-    def _lists(self) -> Lists:
-        from gpuexplorer.history.sql.lists import Lists
-
-        return Lists()
+    def _lists(self) -> sql.lists.Lists:
+        return sql.lists.Lists()
 
     def damaged(self) -> list[str]:
         """Return the ids of the runs in the list of which something cannot be read.
 
         It looks at all rows and documents; samples are looked at when a run is read.
         """
-        from gpuexplorer.history.sql import damage
-
         with self._database.read() as connection:
-            return damage.find(connection)
+            return sql.damage.find(connection)
 
     def count(self, query: Query | None = None) -> int:
         """Return how many runs a query is for."""
-        from gpuexplorer.history.sql import search
-
         with self._database.read() as connection:
-            return search.count(connection, query or Query())
+            return sql.search.count(connection, query or Query())
 
     def choices(self, field: Choice) -> list[str]:
         """Return the values that the runs have of a field, for a filter to offer."""
-        from gpuexplorer.history.sql import search
-
         with self._database.read() as connection:
-            return search.choices(connection, field)
+            return sql.search.choices(connection, field)
 
     # ---- what is said of runs
 
     def star(self, ids: str | Iterable[str], on: bool = True) -> None:
         """Star runs, or take their stars away; InputError for an id that is not there."""
-        from gpuexplorer.history.sql import marks
-
         with self._database.write() as connection:
-            marks.star(connection, _ids(ids), on)
+            sql.marks.star(connection, _ids(ids), on)
 
     def tag(self, ids: str | Iterable[str], tag: str, on: bool = True) -> None:
         """Give runs a tag, or take it away."""
-        from gpuexplorer.history.sql import marks
-
         with self._database.write() as connection:
-            marks.tag(connection, _ids(ids), tag, on)
+            sql.marks.tag(connection, _ids(ids), tag, on)
 
     def note(self, run_id: str, text: str) -> None:
         """Set a run's note; an empty one takes it away."""
-        from gpuexplorer.history.sql import marks
-
         with self._database.write() as connection:
-            marks.note(connection, run_id, text)
+            sql.marks.note(connection, run_id, text)
 
     def delete(self, ids: str | Iterable[str]) -> Deletion:
         """Take runs out of the list; ``undelete`` brings them back until they are purged.
 
         A run that is going stays.
         """
-        from gpuexplorer.history.sql import marks
-
         with self._database.write() as connection:
-            return marks.remove(connection, _ids(ids))
+            return sql.marks.remove(connection, _ids(ids))
 
     def undelete(self, deletion: Deletion | int | None = None) -> int:
         """Bring back what a deletion took away, None for the latest; return how many runs."""
-        from gpuexplorer.history.sql import marks
-
         with self._database.write() as connection:
             token = deletion.token if isinstance(deletion, Deletion) else deletion
             if token is None:
-                token = marks.latest(connection)
-            return marks.bring_back(connection, token) if token else 0
+                token = sql.marks.latest(connection)
+            return sql.marks.bring_back(connection, token) if token else 0
 
     def rest(self) -> None:
         """Free the memory that answered questions left in use; whoever waits a while calls it."""
@@ -417,10 +378,8 @@ class Store(Closing):
 
     def purge(self) -> int:
         """Remove the deleted runs for good and give their room back; return how many."""
-        from gpuexplorer.history.sql import marks
-
         with self._database.write() as connection:
-            removed = marks.purge(connection)
+            removed = sql.marks.purge(connection)
         self._database.give_back()
         return removed
 
@@ -428,19 +387,15 @@ class Store(Closing):
 
     def begin_group(self, kind: str, document: Any) -> str:
         """Enter a sweep or a tuning with what it was asked for; return its id."""
-        from gpuexplorer.history.sql import groups
-
         with self._database.write() as connection:
-            return groups.put(connection, None, kind, document, finished=False)
+            return sql.groups.put(connection, None, kind, document, finished=False)
 
     def change_group(
         self, group_id: str, *, document: Any = None, finished: bool | None = None
     ) -> None:
         """Change a group's document, or say that it is finished; None leaves it as it is."""
-        from gpuexplorer.history.sql import groups
-
         with self._database.write() as connection:
-            groups.change(connection, group_id, document, finished)
+            sql.groups.change(connection, group_id, document, finished)
 
     def hold_group(self, group_id: str, holder: Holder) -> Holder | None:
         """Have a program work on a group; return who does already, None once it is its own.
@@ -448,17 +403,13 @@ class Store(Closing):
         Asked again it is a sign of life. A program that is gone, or on another machine and silent
         for long, is taken over from. ``change_group`` with a document without it lets go.
         """
-        from gpuexplorer.history.sql import groups
-
         with self._database.write() as connection:
-            return groups.hold(connection, group_id, holder)
+            return sql.groups.hold(connection, group_id, holder)
 
     def group(self, group_id: str) -> Group:
         """Return a group; InputError when there is none."""
-        from gpuexplorer.history.sql import groups
-
         with self._database.read() as connection:
-            return groups.one(connection, group_id)
+            return sql.groups.one(connection, group_id)
 
     def best_run(self, beginning: str) -> str | None:
         """Return the id of the best run of a map, a tuning or a sweep, by the beginning of its id.
@@ -466,33 +417,25 @@ class Store(Closing):
         That is the one it names, or else the one with the shortest median. None where no group
         begins so; InputError where more than one entry of the history does, or it has no best.
         """
-        from gpuexplorer.history.sql import folding
-
         with self._database.read() as connection:
-            return folding.best_run(connection, beginning)
+            return sql.folding.best_run(connection, beginning)
 
     def groups(self, kind: str | None = None) -> list[Group]:
         """Return the groups of a kind, or all, the latest first."""
-        from gpuexplorer.history.sql import groups
-
         with self._database.read() as connection:
-            return groups.of_kind(connection, kind)
+            return sql.groups.of_kind(connection, kind)
 
     def finished_keys(self, group_id: str) -> set[str]:
         """Return ``RunConfig.key`` of each configuration that a group has a finished run of."""
-        from gpuexplorer.history.sql import runs
-
         with self._database.read() as connection:
-            return runs.keys_of(connection, group_id)
+            return sql.runs.keys_of(connection, group_id)
 
     # ---- what tunings found
 
     def save_tuned(self, entry: TunedEntry) -> None:
         """Keep what a tuning found, in place of the last for the same problem and hardware."""
-        from gpuexplorer.history.sql import groups
-
         with self._database.write() as connection:
-            groups.save_tuned(connection, entry)
+            sql.groups.save_tuned(connection, entry)
 
     def find_tuned(
         self,
@@ -503,25 +446,19 @@ class Store(Closing):
         hardware_id: str,
     ) -> TunedEntry | None:
         """Return what the last tuning of a problem on some hardware found; None for none."""
-        from gpuexplorer.history.sql import groups
-
-        key = groups.tuned_key(workload_sha256, variant, size, precision, hardware_id)
+        key = sql.groups.tuned_key(workload_sha256, variant, size, precision, hardware_id)
         with self._database.read() as connection:
-            return groups.find_tuned(connection, key)
+            return sql.groups.find_tuned(connection, key)
 
     # ---- after a program ended without a word
 
     def _close_interrupted(self) -> None:
-        from gpuexplorer.history.sql import runs
-
         with self._database.read() as connection:
-            if not runs.any_going(connection):
+            if not sql.runs.any_going(connection):
                 return
-        from gpuexplorer.history.sql import live
-
         # Where another program is writing for long, there will be another time.
         with suppress(StoreLocked), self._database.write() as connection:
-            live.close_interrupted(connection)
+            sql.live.close_interrupted(connection)
 
 
 def _ids(ids: str | Iterable[str]) -> list[str]:

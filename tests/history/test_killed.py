@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuexplorer.history.sql.runs import INTERRUPTED
+from gpuexplorer.history.model import INTERRUPTED
 from gpuexplorer.history.store import Store
 from tests.history.conftest import made_run
 from tests.support.cli import cli_environment

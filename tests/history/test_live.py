@@ -15,8 +15,8 @@ from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history import processes
 from gpuexplorer.history.errors import StoreDamaged
+from gpuexplorer.history.model import INTERRUPTED
 from gpuexplorer.history.sql import live
-from gpuexplorer.history.sql.runs import INTERRUPTED
 from gpuexplorer.history.store import Query, Store
 from tests.history.conftest import made_run
 from tests.support.prepared import prepared

@@ -68,10 +68,8 @@ class History:
                 return index
         return None
 
-    def update(
-        self, ticket: int, record: RunRecord, summary: Summary, *, running: bool
-    ) -> tuple[int, bool]:
-        """Add a run or bring its figures up to date; return its position and whether it is new."""
+    def update(self, ticket: int, record: RunRecord, summary: Summary, *, running: bool) -> Entry:
+        """Add a run, in place of the oldest of too many, or bring its figures up to date."""
         prepared = record.prepared
         throughput = record.throughput(summary.median_s)
         entry = Entry(
@@ -94,31 +92,22 @@ class History:
         at = self.find(ticket)
         if at is not None:
             self._entries[at] = entry
-            return at, False
-        self._entries.insert(0, entry)
-        return 0, True
+        else:
+            self._entries.insert(0, entry)
+            del self._entries[MAX_ROWS:]
+        return entry
 
-    def finish(self, ticket: int) -> int | None:
-        """Note that a run is over; return its position, None when it is not here."""
+    def finish(self, ticket: int) -> None:
+        """Note that a run is over."""
         at = self.find(ticket)
         if at is not None:
             entry = self._entries[at]
             entry.running = False
             if entry.record is not None:
                 entry.sampled = entry.record.samples
-        return at
 
     def let_go(self, kept: Callable[[str], bool]) -> None:
         """Keep nothing but the figures of runs that are over and that ``kept`` says are stored."""
         for entry in self._entries:
             if entry.record is not None and not entry.running and kept(entry.id):
                 entry.record = None
-
-    @property
-    def over_full(self) -> bool:
-        """Whether there are more rows than are kept."""
-        return len(self._entries) > MAX_ROWS
-
-    def drop_oldest(self) -> None:
-        """Forget the oldest run."""
-        self._entries.pop()

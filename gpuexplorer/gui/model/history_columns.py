@@ -16,7 +16,7 @@ from gpuexplorer.core.units import (
     speed,
     speed_than,
 )
-from gpuexplorer.history.model import Row
+from gpuexplorer.history.model import INTERRUPTED, Row
 from gpuexplorer.history.searching import MONTHS
 
 Baselines = Mapping[tuple[str, str, str], Row]
@@ -24,8 +24,6 @@ Baselines = Mapping[tuple[str, str, str], Row]
 
 STAR, NO_STAR = "★", "☆"
 UNREADABLE = "✗ unreadable"
-INTERRUPTED = "interrupted"
-"""What ended a run whose program was gone before it could."""
 
 
 def baseline_key(row: Row) -> tuple[str, str, str]:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from PySide6.QtCore import QObject, QPoint, Qt, Signal, SignalInstance
@@ -17,8 +18,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.core.units import count, plural
-from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.gui.model.ghosts import Ghost, StoredRun, ghost_of
+from gpuexplorer.gui.model.ghosts import StoredRun, ghost_of
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.history_columns import against_baseline, baseline_key
 from gpuexplorer.gui.notice import Notice, capital
@@ -31,6 +31,7 @@ from gpuexplorer.history.fingerprint import differences
 from gpuexplorer.history.model import Deletion, Query, Row
 from gpuexplorer.history.store import Store
 
+T = TypeVar("T")
 MAX_COPIED = 200
 """Runs copied as commands at once."""
 MAX_COMPARED = 16
@@ -144,14 +145,11 @@ class HistoryActions(QObject):
         else:
             query = self._model.view.query
 
-            def got(found: Rows | ExplorerError) -> None:
-                if isinstance(found, ExplorerError):
-                    self._failed(found)
-                    return
+            def got(found: Rows) -> None:
                 alone = (row for row in rows if row.folded is None)
                 self._does[wanted]([*{row.id: row for row in (*alone, *found)}.values()])
 
-            self._runs.do(lambda store: _runs_of(store, groups, query), got)
+            self._with_store(lambda store: _runs_of(store, groups, query), got)
 
     def _open_or_restore(self, row: Row) -> None:
         if row.folded is not None and row.group is not None:
@@ -224,16 +222,27 @@ class HistoryActions(QObject):
 
     # ---- doing
 
-    def _then(self, done: SignalInstance | None = None) -> Callable[[object], None]:
-        """Return what follows a change: a signal, or the error as a notice."""
+    def _with_store(
+        self,
+        work: Callable[[Store], T],
+        then: Callable[[T], object] = lambda outcome: None,
+        *,
+        needs: Sequence[str] = (),
+        failed: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Do something with the store, then call ``then`` with what came of it.
 
-        def then(outcome: object) -> None:
+        What failed is told as a notice, after ``failed`` is called.
+        """
+
+        def done(outcome: T | ExplorerError) -> None:
             if isinstance(outcome, ExplorerError):
+                failed()
                 self._failed(outcome)
-            elif done is not None:
-                done.emit()
+            else:
+                then(outcome)
 
-        return then
+        self._runs.do(work, done, needs=needs)
 
     def _failed(self, error: ExplorerError) -> None:
         self.notice.emit(Notice("bad", f"{capital(str(error))}.", detail=error.detail))
@@ -241,18 +250,15 @@ class HistoryActions(QObject):
     def _star(self, rows: Rows) -> None:
         on = not all(row.starred for row in rows)
         ids = [row.id for row in rows]
-        self._runs.do(lambda store: store.star(ids, on), self._then(), needs=ids)
+        self._with_store(lambda store: store.star(ids, on), needs=ids)
 
     def _change(self, rows: Rows) -> None:
-        def ask(tags: list[str] | ExplorerError) -> None:
-            if isinstance(tags, ExplorerError):
-                self._failed(tags)
-                return
+        def ask(tags: list[str]) -> None:
             dialog = NotesDialog(rows, tags, self._window)
             dialog.accepted.connect(partial(self._changed, dialog))
             dialog.open()
 
-        self._runs.do(lambda store: store.choices("tag"), ask)
+        self._with_store(lambda store: store.choices("tag"), ask)
 
     def _changed(self, dialog: NotesDialog) -> None:
         ids = [row.id for row in dialog.rows]
@@ -266,7 +272,7 @@ class HistoryActions(QObject):
             if note is not None:
                 store.note(ids[0], note)
 
-        self._runs.do(work, self._then(self.marked), needs=ids)
+        self._with_store(work, lambda _: self.marked.emit(), needs=ids)
 
     def _delete(self, rows: Rows) -> None:
         ids = [row.id for row in rows if not row.running]
@@ -274,17 +280,18 @@ class HistoryActions(QObject):
             self.message.emit("A run that is still going cannot be deleted; stop it first.")
             return
 
-        def then(outcome: Deletion | ExplorerError) -> None:
-            if isinstance(outcome, ExplorerError):
-                self._failed(outcome)
-            elif outcome.runs:
-                self._deletions.append(outcome)
-                self._table.can_undo = True
+        def then(deletion: Deletion) -> None:
+            if deletion.runs:
+                self._offer_undo(deletion)
                 self.deleted.emit(
-                    plural(outcome.runs, "{number} run deleted", "{number} runs deleted")
+                    plural(deletion.runs, "{number} run deleted", "{number} runs deleted")
                 )
 
-        self._runs.do(lambda store: store.delete(ids), then, needs=ids)
+        self._with_store(lambda store: store.delete(ids), then, needs=ids)
+
+    def _offer_undo(self, deletion: Deletion) -> None:
+        self._deletions.append(deletion)
+        self._table.can_undo = True
 
     def undo(self) -> None:
         """Bring back what was deleted last in this window."""
@@ -293,16 +300,13 @@ class HistoryActions(QObject):
         deletion = self._deletions.pop()
         self._table.can_undo = bool(self._deletions)
 
-        def then(outcome: int | ExplorerError) -> None:
-            if isinstance(outcome, ExplorerError):
-                self._deletions.append(deletion)
-                self._table.can_undo = True
-                self._failed(outcome)
-            else:
-                self.undone.emit()
-                self.message.emit(plural(outcome, "The run is back.", "{number} runs are back."))
+        def then(number: int) -> None:
+            self.undone.emit()
+            self.message.emit(plural(number, "The run is back.", "{number} runs are back."))
 
-        self._runs.do(lambda store: store.undelete(deletion), then)
+        self._with_store(
+            lambda store: store.undelete(deletion), then, failed=lambda: self._offer_undo(deletion)
+        )
 
     # ---- a run's configuration
 
@@ -319,17 +323,15 @@ class HistoryActions(QObject):
             return
         ids = [row.id for row in rows]
 
-        def got(found: list[RunResult | StoreDamaged] | ExplorerError) -> None:
-            outcomes = [found] if isinstance(found, ExplorerError) else found
-            read = [run for run in outcomes if not isinstance(run, ExplorerError)]
+        def got(found: list[RunResult | StoreDamaged]) -> None:
+            damaged = [error for error in found if isinstance(error, StoreDamaged)]
+            read = [run for run in found if not isinstance(run, StoreDamaged)]
             if read:
                 then([(run.config, run.environment) for run in read])
-            for error in outcomes:
-                if isinstance(error, ExplorerError):
-                    self._failed(error)
-                    break
+            if damaged:
+                self._failed(damaged[0])
 
-        self._runs.do(lambda store: store.get_all(ids, samples=False), got)
+        self._with_store(lambda store: store.get_all(ids, samples=False), got)
 
     def _restore(self, rows: Rows) -> None:
         self._with_configs(rows[:1], lambda known: self.restore_asked.emit(known[0][0]))
@@ -364,24 +366,18 @@ class HistoryActions(QObject):
                 self.export_asked.emit(entry.record)
                 return
 
-        def got(record: RunRecord | ExplorerError) -> None:
-            if isinstance(record, ExplorerError):
-                self._failed(record)
-            else:
-                self.export_asked.emit(record)
-
-        run_id = rows[0].id
-        self._runs.do(lambda store: StoredRun(store.get(run_id, listed=False)), got, needs=[run_id])
+        self._with_run(rows[0].id, StoredRun, self.export_asked)
 
     def _ghost(self, rows: Rows) -> None:
-        def got(ghost: Ghost | ExplorerError) -> None:
-            if isinstance(ghost, ExplorerError):
-                self._failed(ghost)
-            else:
-                self.ghost_asked.emit(ghost)
+        self._with_run(rows[0].id, ghost_of, self.ghost_asked)
 
-        run_id = rows[0].id
-        self._runs.do(lambda store: ghost_of(store.get(run_id, listed=False)), got, needs=[run_id])
+    def _with_run(
+        self, run_id: str, make: Callable[[RunResult], object], asked: SignalInstance
+    ) -> None:
+        """Have a signal carry what is made of a run with its samples."""
+        self._with_store(
+            lambda store: make(store.get(run_id, listed=False)), asked.emit, needs=[run_id]
+        )
 
     # ---- comparing
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -21,11 +20,11 @@ from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history import History
-from gpuexplorer.gui.model.history_columns import COLUMNS, INTERRUPTED, Baselines, place_of, tip
+from gpuexplorer.gui.model.history_columns import COLUMNS, Baselines, place_of, tip
 from gpuexplorer.gui.model.history_pages import Answer, Ask, Change, Pages, View, change
 from gpuexplorer.gui.model.history_rows import ordered, row_of, with_marks
 from gpuexplorer.gui.store_worker import StoreWorker
-from gpuexplorer.history.model import Row
+from gpuexplorer.history.model import INTERRUPTED, Row
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -209,10 +208,8 @@ class HistoryModel(QAbstractTableModel):
 
     def update(self, ticket: int, record: RunRecord, summary: Summary, *, running: bool) -> None:
         """Bring a run's figures up to date, in the session's history and in the table."""
-        at, _ = self._history.update(ticket, record, summary, running=running)
-        while self._history.over_full:
-            self._history.drop_oldest()
-        row = row_of(self._history[at], record)
+        entry = self._history.update(ticket, record, summary, running=running)
+        row = row_of(entry, record)
         known = self._fresh.pop(row.id, None)
         self._fresh[row.id] = row
         while len(self._fresh) > MAX_FRESH:
@@ -290,13 +287,6 @@ class HistoryModel(QAbstractTableModel):
             self._asking.start()
 
     # ---- as Qt asks
-
-    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column that the store can sort by."""
-        name = COLUMNS[column].sort if 0 <= column < len(COLUMNS) else None
-        if name is not None:
-            descending = order == Qt.SortOrder.DescendingOrder
-            self.show_view(replace(self._view, sort=name, descending=descending))
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         """Return the number of runs, whether they are known or not."""

@@ -20,10 +20,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.units import count
 from gpuexplorer.gui.screen import open_size
-from gpuexplorer.history.model import Row
-
-MAX_TAG = 60
-MAX_NOTE = 20_000
+from gpuexplorer.history.model import MAX_NOTE, MAX_TAG, Row
 
 
 class NotesDialog(QDialog):

@@ -20,6 +20,7 @@ from gpuexplorer.history.documents import (
 )
 from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.fingerprint import fingerprint
+from gpuexplorer.history.model import INTERRUPTED
 from gpuexplorer.history.processes import is_running, this_host, this_process
 from gpuexplorer.history.sql import runs as stored
 from gpuexplorer.history.sql.tables import live, runs, samples
@@ -144,6 +145,6 @@ def close_interrupted(connection: Connection) -> None:
         if result is None:
             stored.erase(connection, [row.run])
             continue
-        timing = msgspec.structs.replace(result.timing, stopped_by=stored.INTERRUPTED)
+        timing = msgspec.structs.replace(result.timing, stopped_by=INTERRUPTED)
         ended = msgspec.structs.replace(result, timing=timing)
         stored.finish(connection, row.run, take_apart(ended))

@@ -10,16 +10,12 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select,
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.documents import clean, searched
-from gpuexplorer.history.model import Deletion
+from gpuexplorer.history.model import MAX_NOTE, MAX_TAG, Deletion
 from gpuexplorer.history.processes import is_running, this_host
 from gpuexplorer.history.sql.runs import batched, erase, insert_new, numbers_of
 from gpuexplorer.history.sql.tables import deletions, live, runs, tags
 
-MAX_TAG = 60
-"""Characters."""
 LINE = "\n"
-MAX_NOTE = 20_000
-"""Characters."""
 
 
 def star(connection: Connection, ids: Iterable[str], on: bool) -> None:

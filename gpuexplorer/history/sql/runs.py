@@ -27,12 +27,11 @@ from gpuexplorer.history.documents import (
     unpack_document,
     unpack_samples,
 )
+from gpuexplorer.history.model import INTERRUPTED
 from gpuexplorer.history.sql.tables import documents, live, runs, samples, tags
 from gpuexplorer.history.unreadable import name_of, number_of, run_damaged
 
 T = TypeVar("T")
-INTERRUPTED = "interrupted"
-"""What ended a run whose program was gone before it could finish it."""
 AT_ONCE = 500
 """Ids or rows of one statement."""
 NEW = {"deleted": 0, "starred": False, "note": ""}

@@ -11,9 +11,8 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, Select, and_, cast
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.documents import MAX_NAME, clean, whose, whose_words
-from gpuexplorer.history.model import CHOOSE_THEIR_OWN, NO_GROUP, SORTS, Query, Row
+from gpuexplorer.history.model import CHOOSE_THEIR_OWN, INTERRUPTED, NO_GROUP, SORTS, Query, Row
 from gpuexplorer.history.searching import DAY_S, Term, offsets_s, terms_of
-from gpuexplorer.history.sql.runs import INTERRUPTED
 from gpuexplorer.history.sql.tables import groups, runs, tags
 from gpuexplorer.history.unreadable import row_of
 
