@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from gpuexplorer.core.hardware_id import in_this_machine, registry_text
+
 OWN_GROUPS = Path("/proc/self/cgroup")
 UNLIMITED_B = 1 << 62
 """A limit above this is how the older control groups write that there is none."""
@@ -19,7 +21,7 @@ UNLIMITED_B = 1 << 62
 @functools.cache
 def cpu_name() -> str:
     """Return the CPU's model name as its maker writes it, or the architecture's name."""
-    named = _linux_line("model name|Model|cpu model") or _registry_value("ProcessorNameString")
+    named = _linux_line("model name|Model|cpu model") or _in_registry("ProcessorNameString")
     name = named or platform.processor() or platform.machine()
     return re.sub(r"\s+", " ", name).strip() or "CPU"
 
@@ -27,7 +29,7 @@ def cpu_name() -> str:
 @functools.cache
 def cpu_maker() -> str | None:
     """Return who made the CPU: ``intel`` or ``amd``; None for others and where it is not told."""
-    told = (_linux_line("vendor_id") or _registry_value("VendorIdentifier") or "").strip()
+    told = (_linux_line("vendor_id") or _in_registry("VendorIdentifier") or "").strip()
     return {"GenuineIntel": "intel", "AuthenticAMD": "amd"}.get(told)
 
 
@@ -41,22 +43,13 @@ def _linux_line(names: str) -> str | None:
     return match[1] if match else None
 
 
-def _registry_value(name: str) -> str | None:
-    try:
-        import winreg
-    except ImportError:
-        return None
-    path = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
-    try:
-        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, path) as key:  # type: ignore[attr-defined]
-            return str(winreg.QueryValueEx(key, name)[0])  # type: ignore[attr-defined]
-    except OSError:
-        return None
+def _in_registry(name: str) -> str | None:
+    return registry_text(r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", name)
 
 
 def cpu_hardware_id() -> str:
-    """Return what identifies this CPU: equal in every backend's view of it."""
-    return f"cpu:{cpu_name()}"
+    """Return what identifies this CPU: equal in every backend's view of it, and nowhere else."""
+    return in_this_machine(f"cpu:{cpu_name()}")
 
 
 def cpu_cores() -> int:

@@ -12,6 +12,7 @@ import msgspec
 
 from gpuexplorer.core.ceilings import CEILINGS_SCHEMA, Ceilings
 from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.hardware_id import without_machine
 from gpuexplorer.exchange import atomic_file, write_error
 
 ENVIRONMENT_VARIABLE = "GPUEXPLORER_DATA_DIR"
@@ -74,7 +75,7 @@ class CeilingStore:
 
     def of(self, devices: Iterable[DeviceInfo]) -> list[Ceilings]:
         """Return every calibration of the hardware of some devices, newest first."""
-        hardware = {device.hardware_id for device in devices}
+        hardware = {known for device in devices for known in _known_as(device)}
         return [one for one in self.all() if one.hardware_id in hardware]
 
     def find(self, device: DeviceInfo) -> Ceilings | None:
@@ -85,8 +86,9 @@ class CeilingStore:
         """
         same = [
             c
+            for known in _known_as(device)
             for c in self.all()
-            if c.hardware_id == device.hardware_id and c.threads == device.threads
+            if c.hardware_id == known and c.threads == device.threads
         ]
         exact = [c for c in same if c.driver == device.driver]
         if exact or device.runs_kernels:
@@ -104,6 +106,11 @@ class CeilingStore:
             stream.write(msgspec.json.format(msgspec.json.encode(ceilings), indent=2) + b"\n")
         self._loaded = None
         return path
+
+
+def _known_as(device: DeviceInfo) -> tuple[str, ...]:
+    """Return the ids that a device's hardware may have here, the one of now first."""
+    return tuple(dict.fromkeys((device.hardware_id, without_machine(device.hardware_id))))
 
 
 def file_name(ceilings: Ceilings) -> str:

@@ -203,8 +203,7 @@ def comparison_chart(result: ComparisonResult) -> ChartSpec:
 def on_several_devices(result: ComparisonResult) -> bool:
     """Whether turns were taken on more than one device."""
     runs = [one.run for one in result.contestants]
-    places = {(run.device.hardware_id, run.environment.machine) for run in runs}
-    return result.interleaved and len(places) > 1
+    return result.interleaved and len({run.device.hardware_id for run in runs}) > 1
 
 
 def _notes(result: ComparisonResult) -> list[str]:

@@ -17,7 +17,7 @@ from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.candidates import FoundInterpreter, find_candidates
 from gpuexplorer.engine.checking import EngineReport, check_engine
 from gpuexplorer.engine.interpreters import BUILT_IN, Interpreters, is_far
-from gpuexplorer.engine.machine import SCHEME
+from gpuexplorer.engine.machine import is_address
 from gpuexplorer.environments.managed import find_managed, list_managed, remove
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _report(word: str) -> EngineReport:
 
 def _add(options: argparse.Namespace) -> int:
     known = Interpreters()
-    if options.path.startswith(SCHEME):
+    if is_address(options.path):
         ended = engines_far.set_up(options)
         added = known.find(options.name) if ended is None else None
         if added is None:

@@ -14,7 +14,7 @@ from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.environments import detached
-from gpuexplorer.environments.detached import Detached, DetachedState
+from gpuexplorer.environments.detached import Detached, DetachedState, UnreadableJob
 from gpuexplorer.history.place import shown
 
 SCHEMA = "gpuexplorer/job-list/1"
@@ -29,7 +29,10 @@ def command(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    found = [(one, _look(one)) for one in detached.list_detached()]
+    unreadable: list[UnreadableJob] = []
+    found = [(one, _look(one)) for one in detached.list_detached(unreadable.append)]
+    for error in unreadable:
+        say(f"gpuexplorer: {error}")
     if options.json is not None:
         jobs = [
             {
@@ -43,9 +46,14 @@ def _list(options: argparse.Namespace) -> int:
         write_document(options.json, pretty_json({"schema": SCHEMA, "jobs": jobs}))
     if options.json == "-":
         return 0
-    if not found:
+    if found:
+        _show(found)
+    elif not unreadable:
         say("gpuexplorer: no detached job; 'sweep ... --detach' and 'tune ... --detach' begin one")
-        return 0
+    return 0
+
+
+def _show(found: list[tuple[Detached, DetachedState | str]]) -> None:
     table = plain_table("job", "where", "done", "state", "what", figures=("done",))
     for one, state in found:
         done = "?" if isinstance(state, str) else detached.progress_words(one, state.done)
@@ -54,7 +62,6 @@ def _list(options: argparse.Namespace) -> int:
     for one, state in found:
         if isinstance(state, DetachedState) and _ended_with_machine(one, state):
             _say_ended_with_machine(one)
-    return 0
 
 
 def _look(one: Detached) -> DetachedState | str:
@@ -134,7 +141,7 @@ def _continue(options: argparse.Namespace) -> int:
     state = detached.state_of(one)
     if state.running:
         raise InputError(f"job {one.id} is measuring", remedy="follow it with 'jobs follow'")
-    detached.start(one)
+    detached.go_on(one)
     say(f"gpuexplorer: job {one.id} continues")
     return 0
 

@@ -41,6 +41,7 @@ from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.manifest import Manifest
 from gpuexplorer.workloads.trust import agreed
+from gpuexplorer.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from gpuexplorer.history.store import Store
@@ -54,14 +55,15 @@ AXES = ("device", "threads", "fill", "cache", "variant", "precision", "size", "t
 def command(options: argparse.Namespace) -> int:
     """Measure the space; 1 when all failed, one is wrong or may be repeated, 2, 3 if none runs."""
     check_results(options.json, options.csv, plot=options.plot)
-    workload = chosen(options, options.workload)
-    space = space_of(options, workload.manifest)
     collecting: Collecting | None = options.collecting
+    job, work, found = collected(collecting.job) if collecting is not None else (None, None, [])
+    # What a job measured, it measured of the sources as they were then.
+    workload = chosen(options, options.workload) if work is None else Workload(work.source)
+    space = space_of(options, workload.manifest)
     warn = collecting.heard_of(warn_not_kept) if collecting is not None else warn_not_kept
     store = _store_of(options, warn)
     ceilings = CeilingStore().find
     threads = space.by_name["threads"].values[0] if "threads" in space.by_name else None
-    job, work, found = collected(collecting.job) if collecting is not None else (None, None, [])
     try:
         with (
             Collected(work, found)

@@ -35,7 +35,6 @@ from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.errors import error_of
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.results.tuning import sheet_of
-from gpuexplorer.search.collected import check_sources
 from gpuexplorer.search.detached import TuneWork, Work
 from gpuexplorer.search.tune import Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_keep import TuningKeeper
@@ -51,10 +50,10 @@ DEFAULT_BUDGET_S = 60.0
 def command(options: argparse.Namespace) -> int:
     """Tune, print who won and who cannot be told from it, and keep that."""
     check_targets(json_path(options.json))
+    if options.collecting is not None:
+        return _collect(options.collecting, options)
     check_sampler(options.sampler)
     workload = chosen(options, options.workload)
-    if options.collecting is not None:
-        return _collect(workload, options.collecting, options)
     check_detach(options)
     cluster = cluster_of(options)
     with cluster or open_session(options) as session, history_of(options, _warn) as store:
@@ -105,10 +104,9 @@ def _detach(workload: Workload, devices: DeviceList, options: argparse.Namespace
     return detach(work, options)
 
 
-def _collect(workload: Workload, collecting: Collecting, options: argparse.Namespace) -> int:
+def _collect(collecting: Collecting, options: argparse.Namespace) -> int:
     """Take a detached tuning into the history once it has ended, and show it."""
     job, work, outcomes = collected(collecting.job)
-    check_sources(work, workload)
     last = outcomes[-1]
     if last.tuning is None and last.failed is None:
         raise InputError(
@@ -129,7 +127,7 @@ def _collect(workload: Workload, collecting: Collecting, options: argparse.Names
     if last.failed is not None:
         raise error_of(last.failed)
     assert last.tuning is not None
-    return _deliver(last.tuning, workload, keeper, options)
+    return _deliver(last.tuning, Workload(work.source), keeper, options)
 
 
 def ranges_of(options: argparse.Namespace) -> Ranges:

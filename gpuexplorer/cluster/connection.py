@@ -24,6 +24,7 @@ from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
+from gpuexplorer.core.hardware_id import without_machine
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import plural
 from gpuexplorer.engine.errors import EngineGone, error_of
@@ -344,4 +345,4 @@ class Cluster(Closing):
 
 def _any(device: DeviceInfo) -> str:
     """Return what stands for all cards of a kind where one card's id would."""
-    return f"GPU-{device.name}" if device.is_nvidia_gpu else device.hardware_id
+    return f"GPU-{device.name}" if device.is_nvidia_gpu else without_machine(device.hardware_id)

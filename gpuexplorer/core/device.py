@@ -29,7 +29,7 @@ class DeviceLimits(msgspec.Struct, frozen=True, kw_only=True):
 class DeviceInfo(msgspec.Struct, frozen=True, kw_only=True):
     """One device that can run work here.
 
-    ``id`` is ``backend:index``; ``hardware_id`` (UUID, PCI address or CPU model) is equal for
+    ``id`` is ``backend:index``; ``hardware_id`` (UUID, or a CPU's model and machine) is equal for
     every backend's view of the same silicon.
     """
 

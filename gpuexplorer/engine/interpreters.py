@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.engine.machine import SCHEME, Machine
+from gpuexplorer.engine.machine import Machine, is_address
 from gpuexplorer.exchange.files import atomic_file, read_file, write_error
 
 SCHEMA = "gpuexplorer/engines/1"
@@ -40,7 +40,7 @@ class Interpreter:
     @classmethod
     def of(cls, words: str, name: str | None = None) -> Interpreter:
         """Return what a line of ``engines.json`` means, or an address of another machine's."""
-        if not words.startswith(SCHEME):
+        if not is_address(words):
             return cls(Path(words), name)
         machine = Machine.read(words)
         if not machine.python:
@@ -190,7 +190,7 @@ class Interpreters:
 
 def _at(word: str, name: str | None = None) -> Interpreter:
     """Return the interpreter at a path or an address; InputError where there is none."""
-    if word.startswith(SCHEME):
+    if is_address(word):
         return Interpreter.of(word, name)
     return Interpreter(interpreter_at(word), name)
 
@@ -298,7 +298,7 @@ def name_for(path: Path, taken: set[str]) -> str:
 def engine_words(word: str | None) -> str:
     """Return what an engine is called among others: its name, or the end of its path."""
     said = word or BUILT_IN
-    if said.startswith(SCHEME):
+    if is_address(said):
         return Machine.read(said).host
     path = Path(said)
     if len(path.parts) < 2:

@@ -50,6 +50,11 @@ FROM_SIGNALS = 128
 _BULK = {"Compression": "yes", "ServerAliveInterval": "20"}
 
 
+def is_address(word: str) -> bool:
+    """Whether a word means another machine, and no path on this one."""
+    return "://" in word
+
+
 @dataclass(frozen=True)
 class Machine:
     """A machine, and the Python there that an engine runs in."""

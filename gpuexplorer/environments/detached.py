@@ -11,6 +11,7 @@ import secrets
 import shutil
 import sys
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,12 @@ from gpuexplorer.calibration.store import data_folder
 from gpuexplorer.core import frozen
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.shared_device import FAR_NICE, niceness
+from gpuexplorer.core.text import brief
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.engine.interpreters import BUILT_IN, find_interpreter
 from gpuexplorer.engine.machine import HOME, Machine
 from gpuexplorer.engine.program import far_bootstrap
+from gpuexplorer.environments import far
 from gpuexplorer.environments.far_talk import request
 from gpuexplorer.exchange.files import atomic_file, read_file
 from gpuexplorer.search import detached
@@ -103,29 +106,53 @@ def folder_here() -> Path:
     return data_folder() / "jobs"
 
 
-def list_detached() -> list[Detached]:
+class UnreadableJob(WorkFailed):
+    """A detached search of which this version cannot read what it is; its folder stays."""
+
+    def __init__(self, folder: Path, why: str) -> None:
+        file = folder / ABOUT
+        super().__init__(
+            f"detached job {folder.name} cannot be read: {file}: {why}",
+            remedy="look after it with the version of GPU Explorer that began it; or delete "
+            f"{folder}, and with it what is not collected yet",
+        )
+        self.id = folder.name
+
+
+def list_detached(
+    on_unreadable: Callable[[UnreadableJob], None] = lambda error: None,
+) -> list[Detached]:
     """Return every detached search that was not collected, the oldest first."""
     found = []
     for path in sorted(folder_here().glob(f"*/{ABOUT}")):
         try:
             about = msgspec.json.decode(read_file(path, MOST_B), type=Detached)
-        except msgspec.DecodeError:
-            continue  # of another version
-        found.append(about)
+            if about.schema != SCHEMA:
+                raise msgspec.DecodeError(f"it is of another version, '{brief(about.schema)}'")
+        except (ExplorerError, msgspec.DecodeError) as error:
+            why = error.what if isinstance(error, ExplorerError) else str(error)
+            on_unreadable(UnreadableJob(path.parent, why))
+        else:
+            found.append(about)
     return sorted(found, key=lambda one: one.created_utc)
 
 
 def find_detached(word: str) -> Detached:
     """Return the search whose id begins so; InputError where there is none, or several."""
-    found = [one for one in list_detached() if one.id.startswith(word)]
-    if len(found) != 1 or not word:
+    unreadable: list[UnreadableJob] = []
+    every: list[Detached | UnreadableJob] = [*list_detached(unreadable.append), *unreadable]
+    found = [one for one in every if word and one.id.startswith(word)]
+    if len(found) != 1:
         raise InputError(
-            f"no detached job is called '{word}'"
-            if not found
-            else f"several detached jobs begin with '{word}'",
+            f"several detached jobs begin with '{word}'"
+            if found
+            else f"no detached job is called '{word}'",
             remedy="see 'gpuexplorer jobs'",
         )
-    return found[0]
+    (one,) = found
+    if isinstance(one, UnreadableJob):
+        raise one
+    return one
 
 
 def begin(
@@ -189,8 +216,18 @@ def _note(about: Detached) -> None:
         stream.write(msgspec.json.format(msgspec.json.encode(about), indent=2) + b"\n")
 
 
+def go_on(about: Detached) -> None:
+    """Have it go on, as after it was ended or its machine was started anew.
+
+    This version measures, which is brought to the machine where it is another than began the job.
+    """
+    if about.machine is not None:
+        far.send_program(about.machine, about.machine.python)
+    start(about)
+
+
 def start(about: Detached) -> None:
-    """Have it go on, as after it was ended or its machine was started anew."""
+    """Start what measures it, in the very version of this program."""
     machine = about.machine
     if machine is None:
         command = frozen.module_command(detached.MODULE, about._place, python=about.python)
@@ -228,8 +265,16 @@ def progress_words(about: Detached, done: int) -> str:
 
 
 def work_of(about: Detached) -> Work:
-    """Return what it measures."""
-    return read_work((about.folder / detached.WORK).read_bytes())
+    """Return what it measures; WorkFailed where that cannot be read."""
+    path = about.folder / detached.WORK
+    try:
+        return read_work(path.read_bytes())
+    except (OSError, msgspec.DecodeError) as error:
+        raise WorkFailed(
+            f"{path}, which says what job {about.id} measures, cannot be read",
+            remedy="collect it with the version of GPU Explorer that began it",
+            detail=str(error),
+        ) from None
 
 
 def outcomes(about: Detached) -> list[Outcome]:

@@ -9,6 +9,7 @@ import msgspec
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.hardware_id import may_be_same
 from gpuexplorer.core.result import DeviceSummary, Environment, RunResult
 from gpuexplorer.workloads.frameworks import FRAMEWORKS
 
@@ -92,7 +93,7 @@ def _of_what_is_shared(one: Fingerprint, libraries: Collection[str]) -> Fingerpr
 def fingerprint_differences(a: Fingerprint, b: Fingerprint) -> list[str]:
     """Return what ``differences`` does, from the fingerprints."""
     found = []
-    if a.device != b.device:
+    if not may_be_same(a.device, b.device):
         first, second = a.device_name, b.device_name
         found.append(
             f"The device differs: two of {first}."

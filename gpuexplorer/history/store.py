@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.hardware_id import without_machine
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.history import sql
@@ -446,9 +447,13 @@ class Store(Closing):
         hardware_id: str,
     ) -> TunedEntry | None:
         """Return what the last tuning of a problem on some hardware found; None for none."""
-        key = sql.groups.tuned_key(workload_sha256, variant, size, precision, hardware_id)
+        known = dict.fromkeys((hardware_id, without_machine(hardware_id)))
         with self._database.read() as connection:
-            return sql.groups.find_tuned(connection, key)
+            for one in known:
+                key = sql.groups.tuned_key(workload_sha256, variant, size, precision, one)
+                if (found := sql.groups.find_tuned(connection, key)) is not None:
+                    return found
+        return None
 
     # ---- after a program ended without a word
 

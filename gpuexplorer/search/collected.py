@@ -8,7 +8,6 @@ import msgspec
 
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.errors import error_of
 from gpuexplorer.search.detached import Outcome, Work
@@ -26,7 +25,6 @@ class Collected(Closing):
 
     def __init__(self, work: Work, outcomes: Sequence[Outcome]) -> None:
         self.devices = work.devices
-        self._work = work
         self._outcomes = {_key(one.config): one for one in outcomes}
 
     def close(self) -> None:
@@ -35,22 +33,12 @@ class Collected(Closing):
     def spread(
         self, configs: Sequence[RunConfig], workload: Workload, options: RunOptions
     ) -> Generator[News | None]:
-        """Yield what came of each that was measured; InputError for other sources than these."""
-        check_sources(self._work, workload)
+        """Yield what came of each that was measured."""
         for index, config in enumerate(configs):
             one = self._outcomes.get(_key(config))
             if one is not None:
                 error = error_of(one.failed) if one.failed is not None else None
                 yield News(index, one.result, error, one.seconds)
-
-
-def check_sources(work: Work, workload: Workload) -> None:
-    """Raise InputError where a job measured other sources than these."""
-    if workload.sha256 != work.source.sha256:
-        raise InputError(
-            "the sources have changed since the job was begun",
-            remedy="put them back to collect it, or end it with --delete",
-        )
 
 
 def _key(config: RunConfig) -> bytes:

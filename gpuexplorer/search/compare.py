@@ -377,10 +377,7 @@ def warnings_of(contestant: ContestantConfig, run: RunResult, reference: RunResu
         others = listed(f"another {one}" for one in other)
         made.append(f"It does not do the same work: {others}.")
     if run.environment.engine != reference.environment.engine:
-        here, there = (
-            (one.device.hardware_id, one.environment.machine) for one in (run, reference)
-        )
-        same = here == there
+        same = run.device.hardware_id == reference.device.hardware_id
         made.append(OTHER_PROCESS if same else OTHER_DEVICE)
     made += [_said("Beside the reference", words) for words in differences(reference, run)]
     return made

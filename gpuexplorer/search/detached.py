@@ -22,7 +22,7 @@ from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.locks import FileLock
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import LIVE, RunOptions
@@ -98,7 +98,13 @@ def main(arguments: list[str]) -> int:
         if not lock.taken:
             return 1  # another process is at work here
         (folder / PID).unlink(missing_ok=True)  # the one before's, and by now a stranger's
-        work = read_work((folder / WORK).read_bytes())
+        try:
+            work = read_work((folder / WORK).read_bytes())
+        except msgspec.DecodeError:  # who starts it tells what is printed
+            print(
+                "another version of GPU Explorer began it, and alone can read it", file=sys.stderr
+            )
+            return WorkFailed.exit_code
         if work.tuning is not None:
             try:
                 check_sampler(work.tuning.options.sampler)

@@ -1,11 +1,13 @@
 """How far a cluster scales: a real scheduler, and up to 512 workers whose measurements are sleeps.
 
-``python tests/bench/cluster_scale.py [--workers 1,8,64,512] [--points 40] [--faster 5]``
+``python tests/bench/cluster_scale.py [--workers 1,8,64,512] [--points 40] [--faster F]``
 
 Scheduler, workers and client are a process each and speak TLS. A measurement stands for one of 0.5
-to 5 s and takes ``1/faster`` of that; the workers are many in one process, since a sleep takes no
-processor. Told are the efficiency (the sleeps' time over that of all workers), the processor time
-of each process a point, the scheduler's memory, and the bytes that carry a point there and back.
+to 5 s and takes ``1/F`` of that, by default so that it is soon done and two cores still serve all;
+the workers are many in one process, since a sleep takes no processor. Told are the efficiency (the
+sleeps' time over that of all workers), the processor time of each process a point, the scheduler's
+memory, and the bytes that carry a point there and back. How far it is stands on standard error; at
+the end are the rows of the table in ``help/cluster.md``. All of it takes some 6 minutes.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import argparse
 import asyncio
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -34,11 +37,14 @@ from gpuexplorer.workloads.loader import load
 from tests.support import sleeping_tasks
 
 ROOT = Path(__file__).resolve().parents[2]
-FASTER = 5.0
+MOST_FASTER, MOST_PER_S = 5.0, 120.0
+"""So many points a second take a whole core, with all three processes; at the double of that the
+workers would wait for a processor, and say nothing of the scheduler."""
 CONNECT_S, CONNECTS, AT_ONCE = 120.0, 3, 32
 """How long a worker may take to reach the scheduler, how often it is tried, how many at a time."""
 POINTS = 40
 LOOPBACK = "127.0.0.1"
+TELL_S = 10.0
 NO_PAGES = "127.0.0.1:0"
 SHARED = {"host": LOOPBACK, "protocol": "tls://", "dashboard_address": NO_PAGES}
 
@@ -48,7 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", default="1,8,64,512")
     parser.add_argument("--points", type=int, default=POINTS)
-    parser.add_argument("--faster", type=float, default=FASTER)
+    parser.add_argument("--faster", type=float)
     parser.add_argument("--serve", nargs=3, metavar=("ROLE", "FOLDER", "ADDRESS"))
     options = parser.parse_args()
     if options.serve:
@@ -56,7 +62,9 @@ def main() -> None:
         asyncio.run(_serve(role, folder, address, int(options.workers)))
         return
     found = [_scaled(int(n), options.points, options.faster) for n in options.workers.split(",")]
-    print(json.dumps({"faster": options.faster, "points": options.points, "workers": found}))
+    for one in found:
+        print(_table_row(one))
+    print(json.dumps({"points": options.points, "workers": found}))
 
 
 async def _serve(role: str, folder: str, address: str, workers: int) -> None:
@@ -87,6 +95,7 @@ async def _serve(role: str, folder: str, address: str, workers: int) -> None:
     for begin in range(0, workers, AT_ONCE):
         numbers = range(begin, min(begin + AT_ONCE, workers))
         made += await asyncio.gather(*map(started, numbers))
+        _say(f"{len(made)} of {workers} workers are connected")
     print(f"{time.perf_counter() - began:.1f}", flush=True)
     await asyncio.gather(*(worker.finished() for worker in made))
 
@@ -101,7 +110,9 @@ def _started(role: str, folder: str, address: str, workers: int, faster: float) 
     return process, process.stdout.readline().strip()
 
 
-def _scaled(workers: int, points: int, faster: float) -> dict[str, float]:
+def _scaled(workers: int, points: int, faster: float | None) -> dict[str, float]:
+    if faster is None:
+        faster = min(MOST_FASTER, MOST_PER_S * statistics.mean(sleeping_tasks.DURATION_S) / workers)
     with tempfile.TemporaryDirectory() as folder:
         make_certificates(Path(folder))
         scheduler, address = _started("scheduler", folder, "-", 0, faster)
@@ -130,8 +141,13 @@ def _measured(
     looked = {name: psutil.Process(pid) for name, pid in processes.items()}
     cpu_s = {name: sum(one.cpu_times()[:2]) for name, one in looked.items()}
     before_B = looked["scheduler"].memory_info().rss
-    began, done = time.perf_counter(), set()
+    least_s = sum(map(sleeping_tasks.duration_s, configs)) / faster / workers
+    _say(f"{len(configs)} points on {workers} workers: {least_s:.0f} s at the least")
+    began, done, told = time.perf_counter(), set[int](), 0.0
     for news in cluster.spread(configs, load()["matmul"], Measuring()):
+        if (now := time.perf_counter() - began) > told + TELL_S:
+            told = now
+            _say(f"{len(done)} of {len(configs)} points after {now:.0f} s")
         if news is not None and news.result is not None:
             assert news.index not in done, "measured twice"
             done.add(news.index)
@@ -142,6 +158,7 @@ def _measured(
     found = {
         "workers": workers,
         "points": len(configs),
+        "faster": round(faster, 3),
         "seconds": round(wall_s, 2),
         "efficiency": round(slept_s / workers / wall_s, 4),
         "points_per_s": round(len(configs) / wall_s, 1),
@@ -159,6 +176,19 @@ def _measured(
     }
     print(" · ".join(f"{name} {value}" for name, value in found.items()), flush=True)
     return found
+
+
+def _table_row(found: dict[str, float]) -> str:
+    """Return a row as the help has it."""
+    cells = (
+        f"{found['workers']}", f"{found['points']:,}", f"{100 * found['efficiency']:.0f} %",
+        f"{found['scheduler_ms_per_point']:.1f} ms", f"{found['client_ms_per_point']:.1f} ms",
+    )  # fmt: skip
+    return f"| {' | '.join(cells)} |"
+
+
+def _say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
 
 
 def _config(number: int) -> RunConfig:

@@ -38,6 +38,22 @@ def test_another_driver_number_of_threads_or_processor_has_none(
     assert store.find(msgspec.structs.replace(DEVICE, **other)) is None
 
 
+def test_a_processor_of_the_same_model_in_another_machine_has_none_of_these(
+    store: CeilingStore,
+) -> None:
+    here, there = (
+        msgspec.structs.replace(DEVICE, hardware_id=f"cpu:Example #{mark}")
+        for mark in ("0123abcd", "00c0ffee")
+    )
+    old = made_ceilings()  # version 0.1 did not say in which machine
+    store.save(old)
+    assert store.find(here) == store.find(there) == old
+    own = made_ceilings(hardware_id=here.hardware_id, time_utc="2020-01-01T12:00:00+00:00")
+    store.save(own)
+    assert (store.find(here), store.find(there)) == (own, old)
+    assert (store.of([here]), store.of([there])) == ([old, own], [old])
+
+
 def test_a_library_on_the_same_hardware_takes_the_newest(store: CeilingStore) -> None:
     store.save(made_ceilings())
     newer = made_ceilings(driver="OpenCL 3.1", time_utc="2026-02-01T12:00:00+00:00")

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
 import pytest
 
 from gpuexplorer.cli import main
@@ -24,11 +25,12 @@ from gpuexplorer.environments.detached import Detached
 from gpuexplorer.exchange.files import atomic_file
 from gpuexplorer.history.errors import StoreFull
 from gpuexplorer.history.store import Store
-from gpuexplorer.search.detached import ANSWERS, DONE, Outcome, TuneWork, Work, encode
+from gpuexplorer.search.detached import ANSWERS, DONE, WORK, Outcome, TuneWork, Work, encode
 from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.tune import Tuner
 from gpuexplorer.search.tune_space import tuning_space
 from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.workload import Workload
 from tests.search.engine import MadeEngine
 from tests.support.detached_jobs import stored
 from tests.support.problems import device
@@ -59,18 +61,18 @@ def ended(words: list[str], work: Work, outcomes: list[Outcome]) -> Detached:
     return one
 
 
-def swept(*more: str) -> Detached:
+def swept(*more: str, workload: Workload = MATMUL) -> Detached:
     """Return a sweep that a job has measured."""
-    space = space_of(parse([*SWEEP, *more]), MATMUL.manifest)
+    space = space_of(parse([*SWEEP, *more]), workload.manifest)
     measuring = measuring_of(parse(SWEEP))
-    sweep = SpaceSweep(space, MATMUL, DEVICES, measuring).sweep
-    results = [MadeEngine().measure(c, MATMUL, measuring).result() for c in sweep.coming]
-    work = Work(source=MATMUL.source, configs=sweep.coming, options=measuring, devices=DEVICES)
+    sweep = SpaceSweep(space, workload, DEVICES, measuring).sweep
+    results = [MadeEngine().measure(c, workload, measuring).result() for c in sweep.coming]
+    work = Work(source=workload.source, configs=sweep.coming, options=measuring, devices=DEVICES)
     outcomes = [Outcome(config=one.config, result=one) for one in results]
     return ended([*SWEEP, *more], work, outcomes)
 
 
-def tuned(fails: bool = False) -> Detached:
+def tuned(fails: bool = False, workload: Workload = MATMUL) -> Detached:
     """Return a tuning that a job has ended, or that failed there after it had measured."""
     options = parse(TUNE)
     asked = TuneWork(
@@ -78,15 +80,15 @@ def tuned(fails: bool = False) -> Detached:
         ranges=ranges_of(options),
         options=options_of(options),
     )
-    space = tuning_space(asked.request, MATMUL, DEVICES, asked.ranges)
-    tuner = Tuner(MadeEngine(), MATMUL, space, asked.options)
+    space = tuning_space(asked.request, workload, DEVICES, asked.ranges)
+    tuner = Tuner(MadeEngine(), workload, space, asked.options)
     outcomes: list[Outcome] = []
     tuner.on_result = lambda run: outcomes.append(Outcome(config=run.config, result=run))
     tuning, failed = tuner.run(), None
     if fails:
         tuning, failed = tuner.so_far(), failed_of(WorkFailed("the disk there is full"))
     outcomes.append(Outcome(config=space.start, tuning=tuning, failed=failed))
-    work = Work(source=MATMUL.source, devices=DEVICES, tuning=asked)
+    work = Work(source=workload.source, devices=DEVICES, tuning=asked)
     return ended(TUNE, work, outcomes)
 
 
@@ -174,6 +176,33 @@ def test_what_a_tuning_measured_before_it_failed_is_collected(
     assert not detached.list_detached()
 
 
+@pytest.mark.parametrize("job", [swept, tuned])
+def test_a_job_is_collected_though_its_sources_have_changed_since(
+    job: Callable[..., Detached], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An update of the program or another edit of a kernel made what was measured unreachable."""
+    manifest = f"{MATMUL.source.manifest}\n# as it was\n"
+    before = Workload(msgspec.structs.replace(MATMUL.source, manifest=manifest))
+    one = job(workload=before)
+    assert main(["jobs", "collect", one.id]) == 0
+    assert f"job {one.id} was collected whole and is deleted" in capsys.readouterr().err
+    with Store.open_to_read() as store:
+        (group,) = store.groups()
+    asked = group.document
+    assert before.sha256 in (asked.get("workload_sha256"), asked.get("source_sha256"))
+
+
+def test_a_job_whose_request_cannot_be_read_is_kept_and_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one = swept()
+    (one.folder / WORK).write_bytes(b"spoiled")
+    assert main(["jobs", "collect", one.id]) == 1
+    said = capsys.readouterr().err
+    assert f"which says what job {one.id} measures, cannot be read; collect it with the" in said
+    assert detached.list_detached()
+
+
 def test_a_job_that_is_to_leave_the_history_alone_can_be_collected(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -181,3 +210,31 @@ def test_a_job_that_is_to_leave_the_history_alone_can_be_collected(
     assert main(["jobs", "collect", one.id]) == 0
     assert "the fastest of 2" in capsys.readouterr().out
     assert not detached.list_detached()
+
+
+@pytest.mark.parametrize(
+    ("about", "why"),
+    [
+        (b'{"schema": "gpuexplorer/detached/9", "id": "badc0de0"', "truncated"),
+        (b'{"schema": "gpuexplorer/detached/9"}', "missing required field"),
+        (None, "it is of another version, 'gpuexplorer/detached/9'"),
+    ],
+)
+def test_a_job_that_cannot_be_read_is_told_and_kept_beside_the_others(
+    about: bytes | None, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was left out of the list without a word."""
+    one = swept()
+    if about is None:
+        about = (one.folder / detached.ABOUT).read_bytes().replace(b"detached/1", b"detached/9")
+    folder = detached.folder_here() / "badc0de0"
+    folder.mkdir()
+    (folder / detached.ABOUT).write_bytes(about)
+    assert main(["jobs"]) == 0
+    said = capsys.readouterr()
+    assert one.id in said.out
+    assert said.err.count("detached job badc0de0 cannot be read: ") == 1 and why in said.err
+    assert f"or delete {folder}" in said.err
+    assert main(["jobs", "collect", "badc"]) == 1
+    assert "detached job badc0de0 cannot be read: " in capsys.readouterr().err
+    assert (folder / detached.ABOUT).read_bytes() == about

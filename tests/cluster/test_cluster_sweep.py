@@ -15,9 +15,11 @@ import pytest
 pytest.importorskip("distributed")
 
 import gpuexplorer
+from gpuexplorer.backends.cpu import cpu_hardware_id
 from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.place import ClusterPlace
 from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.hardware_id import without_machine
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sweep import read_sweep
 from gpuexplorer.core.tuning import Tuning
@@ -154,6 +156,10 @@ def test_terminal_and_api_measure_on_a_cluster_as_they_do_here(tmp_path: Path) -
             sampler="grid", seconds=None, cluster=folder, slower_by=0.99,
         )  # fmt: skip
         check_samples_come_live(up.place)
+        with Cluster(up.place) as cluster:
+            kinds = {one.hardware_id for one in cluster.devices}
+            assert kinds == {without_machine(cpu_hardware_id())}, "a kind, and not one machine's"
+    assert {run.device.hardware_id for run in made.measured} == {cpu_hardware_id()}
     assert [run.config.block for run in made.measured] == [(1, 16, 1), (2, 16, 1), (4, 16, 1)]
     for one in (tuning, again):
         assert len({e.config.block for e in one.evaluations}) == 4

@@ -116,6 +116,7 @@ def test_this_python_is_known_by_any_name_in_its_folder() -> None:
     [
         ("nothing", "'nothing' is no engine, no command and no path"),
         ("no/such/python", "there is no "),
+        ("http://gpubox/python", "'http://gpubox/python' is no address of a machine"),
         (".", "is no environment: there is no Python in it"),
     ],
 )

@@ -131,13 +131,23 @@ def test_a_sampler_that_is_not_there_is_one_sentence_where_the_job_would_begin(
     assert not (tmp_path / "pid").exists(), "whoever starts it waits for that, or for its end"
 
 
+def test_a_job_of_another_version_is_one_sentence_where_it_would_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "work").write_bytes(msgspec.msgpack.encode({"version": "9.0", "source": 1}))
+    assert job_of([str(tmp_path)]) == 1
+    assert capsys.readouterr().err == (
+        "another version of GPU Explorer began it, and alone can read it\n"
+    )
+    assert not (tmp_path / "pid").exists(), "whoever starts it waits for that, or for its end"
+
+
 def test_a_job_that_has_just_begun_again_is_ended_and_no_stranger_for_it(tmp_path: Path) -> None:
     """The number of its process before stood there until it wrote its own."""
     (tmp_path / "work").write_bytes(b"not yet")
     with subprocess.Popen(["sleep", "600"], start_new_session=True) as stranger:
         (tmp_path / "pid").write_text(str(stranger.pid))
-        with pytest.raises(msgspec.DecodeError):
-            job_of([str(tmp_path)])
+        assert job_of([str(tmp_path)]) == 1
         assert not (tmp_path / "pid").exists()
         with FileLock(tmp_path / "lock"):  # the job's, which is about to write its number
             ending = threading.Thread(target=far_side.stop, args=(str(tmp_path),))

@@ -430,6 +430,8 @@ def test_a_detached_sweep_goes_on_is_interrupted_continues_and_is_collected(
     state = detached.state_of(one)
     assert state.stopped
     assert not state.running
+    there = Path(str(box.sshd.home), program.program_folder().removeprefix("~/"))
+    there.rename(there.with_name("0.0.2-other"))  # this version is newer than the one that began it
     collect_continue_and_collect(one, capsys)
     assert not one.folder.exists()
     assert not list((box.sshd.home / ".local/share/gpuexplorer/jobs").glob("*"))

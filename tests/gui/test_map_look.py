@@ -6,6 +6,7 @@ import dataclasses
 import math
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -195,7 +196,8 @@ def test_cpus_of_one_name_in_two_machines_have_a_map_each() -> None:
     experiment, model, here = planned()
     time(here, {0: 1e-3, 1: 2e-3})
     model.begin(here)
-    experiment.set_devices(DeviceList(devices=(CPU,)), "gpubox")
+    twin = msgspec.structs.replace(CPU, hardware_id=f"{CPU.hardware_id} #00c0ffee")
+    experiment.set_devices(DeviceList(devices=(twin,)), "gpubox")
     plan(model)
     there = model.current
     assert there is not None and there is not here

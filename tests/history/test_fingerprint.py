@@ -55,6 +55,14 @@ def test_each_difference_is_a_sentence(changes: dict[str, str], said: str) -> No
     assert fingerprint_of(made_result(40)).digest != fingerprint_of(changed(**changes)).digest
 
 
+def test_processors_of_one_model_differ_where_both_say_in_which_machine_they_are() -> None:
+    old, here, there = (
+        changed(hardware_id=f"cpu:Example{mark}") for mark in ("", " #0123abcd", " #00c0ffee")
+    )
+    assert differences(here, there) == ["The device differs: two of Example CPU."]
+    assert differences(old, here) == differences(there, old) == []
+
+
 def test_of_two_frameworks_only_what_they_share_is_told() -> None:
     torch = changed(backend="torch", driver="PyTorch 2.13.0", torch="2.13.0", numpy="2.4")
     keras = changed(backend="keras", driver="Keras 3", keras="3 on jax", jax="0.10", numpy="2.4")

@@ -460,6 +460,18 @@ def test_the_latest_tuned_entry_of_a_problem_on_some_hardware_is_found(store: St
         assert store.find_tuned(*asked[:place], other, *asked[place + 1 :]) is None  # type: ignore[arg-type, call-arg]
 
 
+def test_what_was_tuned_in_another_machine_with_the_same_processor_is_not_found(
+    store: Store,
+) -> None:
+    here, there = "cpu:Example #0123abcd", "cpu:Example #00c0ffee"
+    asked = ("0" * 64, "naive", {"N": 512}, "fp32")
+    store.save_tuned(made_tuned(hardware_id=there))
+    assert store.find_tuned(*asked, here) is None
+    store.save_tuned(made_tuned())  # by version 0.1, which did not say in which machine
+    assert store.find_tuned(*asked, here) == made_tuned()
+    assert store.find_tuned(*asked, there) == made_tuned(hardware_id=there)
+
+
 def test_the_order_of_size_symbols_does_not_matter(store: Store) -> None:
     store.save_tuned(made_tuned(config=made_config(size={"N": 8, "M": 4})))
     found = store.find_tuned("0" * 64, "naive", {"M": 4, "N": 8}, "fp32", "cpu:Example")

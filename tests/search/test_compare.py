@@ -267,8 +267,8 @@ def test_another_engines_process_is_named_as_a_reason_for_small_differences() ->
     said = compare_stored(contestants, [a, far]).others[0].warnings
     assert OTHER_DEVICE in said
     assert OTHER_PROCESS not in said
-    whose = msgspec.structs.replace(b.environment, machine="gpubox")
-    twin = msgspec.structs.replace(b, environment=whose)
+    marked = msgspec.structs.replace(b.device, hardware_id=f"{b.device.hardware_id} #00c0ffee")
+    twin = msgspec.structs.replace(b, device=marked)
     assert OTHER_DEVICE in compare_stored(contestants, [a, twin]).others[0].warnings
     assert not compare_stored([contestants[1], contestants[1]], [b, b]).others[0].warnings
 

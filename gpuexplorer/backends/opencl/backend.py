@@ -29,6 +29,7 @@ from gpuexplorer.backends.opencl.drivers import (
 from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.core.device import DISPLAY_LAUNCH_S, DeviceInfo, DeviceLimits, Unavailable
 from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.hardware_id import in_this_machine
 from gpuexplorer.core.opencl_choice import CHOICE_VARIABLE
 from gpuexplorer.workloads.plan import Plan
 
@@ -145,10 +146,12 @@ class OpenCLBackend(Backend):
     @staticmethod
     def _gpu_id(probed: ProbedDevice) -> str:
         if probed.uuid is None:
-            return f"{probed.platform}:{probed.name}:{probed.index}"
+            return in_this_machine(f"{probed.platform}:{probed.name}:{probed.index}")
         # NVIDIA's own tools write the same UUID with a prefix.
         is_nvidia = "NVIDIA" in probed.platform
-        return nvml.known_as(f"GPU-{probed.uuid}") if is_nvidia else probed.uuid
+        if is_nvidia:
+            return nvml.known_as(f"GPU-{probed.uuid}")
+        return in_this_machine(probed.uuid)  # which others make of where it is plugged in
 
     def prepare(self, device: DeviceInfo) -> None:
         """Load the driver, and its compiler where nothing was compiled so far; open the device."""

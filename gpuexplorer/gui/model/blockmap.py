@@ -50,11 +50,6 @@ class MapRequest(MapOf):
     """The machine that has the devices; empty for this one."""
 
     @property
-    def place(self) -> tuple[str, str]:
-        """What tells hardware apart: CPUs of two machines may have one name."""
-        return self.host, self.device.hardware_id
-
-    @property
     def key(self) -> tuple[str, Grid]:
         """What tells one map from another."""
         return self.base, self.grid
@@ -181,10 +176,10 @@ class MapModel:
         shown = self.shown
         if not isinstance(shown, MeasurableMap) or shown.best is None:
             return []
-        found = {shown.wanted.place: shown}
+        found = {shown.wanted.device.hardware_id: shown}
         for held in reversed(self._maps.values()):
             if held.wanted.problem == shown.wanted.problem and held.best is not None:
-                found.setdefault(held.wanted.place, held)
+                found.setdefault(held.wanted.device.hardware_id, held)
         return list(found.values())
 
     def elsewhere_words(self, block: Block) -> str:
@@ -268,7 +263,7 @@ class MapModel:
             z = self.z if self.z is not None else knobs.block[2]
         request = msgspec.structs.replace(knobs.request(), device=device.id, block=None)
         problem = (msgspec.structs.replace(request, device=""), experiment.workload.sha256, z)
-        hardware = (experiment.host, request.device, device.hardware_id, device.driver)
+        hardware = (request.device, device.hardware_id, device.driver)
         base = (*hardware, device.threads, *problem)
         return MapRequest(
             base=msgspec.json.encode(base, order="sorted").decode(),

@@ -19,7 +19,7 @@ from gpuexplorer.engine.interpreters import (
     interpreter_at,
     name_for,
 )
-from gpuexplorer.engine.machine import SCHEME, Machine
+from gpuexplorer.engine.machine import Machine, is_address
 from gpuexplorer.gui.notice import capital
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class EngineRow:
     @property
     def machine(self) -> Machine | None:
         """The other machine that it is on; None on this one."""
-        return Machine.read(self.path) if self.path.startswith(SCHEME) else None
+        return Machine.read(self.path) if is_address(self.path) else None
 
     @property
     def python(self) -> str:
@@ -210,7 +210,7 @@ class EnginesModel:
         """Return where an engine comes from; a name of ours that leads elsewhere was added."""
         if name == BUILT_IN:
             return "built-in"
-        if path.startswith(SCHEME):
+        if is_address(path):
             return "far"
         ours = made.get(name)
         inside = ours is not None and Path(ours.path) in Path(path).parents
