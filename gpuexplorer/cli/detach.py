@@ -6,14 +6,20 @@ import argparse
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.cli.messages import say
 from gpuexplorer.cli.sessions import python_of
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.shared_device import when_shared
 from gpuexplorer.environments import detached
 from gpuexplorer.environments.detached import Detached
 from gpuexplorer.history.place import shown
 from gpuexplorer.search.detached import Outcome, Work
+from gpuexplorer.workloads.trust import agreed
+from gpuexplorer.workloads.workload import Workload
 
 
 @dataclass
@@ -53,10 +59,27 @@ def check_detach(options: argparse.Namespace) -> None:
         )
 
 
-def detach(work: Work, options: argparse.Namespace, group: str | None = None) -> int:
-    """Begin a job, which continues a ``group`` of the history, and say how it is found again."""
-    arguments = [word for word in options.arguments if word not in ("--detach", "--resume")]
-    title, engine = shown(shlex.join(arguments)), python_of(options)
+def detach(
+    asked: argparse.Namespace,
+    workload: Workload,
+    devices: DeviceList,
+    group: str | None = None,
+    **what: Any,
+) -> int:
+    """Begin a job, which continues a ``group`` of the history, and say how it is found again.
+
+    ``what`` are the fields of ``Work`` that say what is measured.
+    """
+    work = Work(
+        source=workload.source,
+        devices=devices,
+        ceilings=CeilingStore().of(devices),
+        agreed=agreed(workload),
+        when_shared=when_shared(),
+        **what,
+    )
+    arguments = [word for word in asked.arguments if word not in ("--detach", "--resume")]
+    title, engine = shown(shlex.join(arguments)), python_of(asked)
     one = detached.begin(title, work, arguments, engine, group or "")
     say(
         f"gpuexplorer: job {one.id} is measured without this program; 'gpuexplorer jobs' lists it, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
@@ -19,6 +20,7 @@ from gpuexplorer.history.place import shown
 
 SCHEMA = "gpuexplorer/job-list/1"
 LOOK_S = 1.0
+AT_ONCE = 16
 
 
 def command(options: argparse.Namespace) -> int:
@@ -30,11 +32,13 @@ def command(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     unreadable: list[UnreadableJob] = []
-    found = [(one, _look(one)) for one in detached.list_detached(unreadable.append)]
+    jobs = detached.list_detached(unreadable.append)
+    with ThreadPoolExecutor(AT_ONCE) as pool:  # a machine that is off takes ten seconds to say so
+        found = list(zip(jobs, pool.map(_look, jobs), strict=True))
     for error in unreadable:
         say(f"gpuexplorer: {error}")
     if options.json is not None:
-        jobs = [
+        listed = [
             {
                 **msgspec.to_builtins(one),
                 "title": shown(one.title),
@@ -43,7 +47,7 @@ def _list(options: argparse.Namespace) -> int:
             }
             for one, state in found
         ]
-        write_document(options.json, pretty_json({"schema": SCHEMA, "jobs": jobs}))
+        write_document(options.json, pretty_json({"schema": SCHEMA, "jobs": listed}))
     if options.json == "-":
         return 0
     if found:

@@ -23,24 +23,20 @@ from gpuexplorer.cli.sessions import opener, python_of
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.standing import live_words
-from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.knobs import BLOCK_AXES, BY_AXIS, TRANSFERS, request_from
-from gpuexplorer.core.shared_device import when_shared
 from gpuexplorer.core.sweep import SweepDocument, reasons, sweep_json
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.history.place import shown
 from gpuexplorer.results.sweep import fastest_sheet, sheet_of
 from gpuexplorer.search.collected import Collected
-from gpuexplorer.search.detached import Work
 from gpuexplorer.search.engines import Engines
 from gpuexplorer.search.measuring import AT_MOST_S, Measuring
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.manifest import Manifest
-from gpuexplorer.workloads.trust import agreed
 from gpuexplorer.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -85,7 +81,14 @@ def command(options: argparse.Namespace) -> int:
             )
             _announce(space_sweep, options)
             if options.detach:
-                return _detach(space_sweep, engines.devices, options)
+                return detach(
+                    options,
+                    workload,
+                    engines.devices,
+                    space_sweep.group,
+                    configs=space_sweep.sweep.coming,
+                    options=space_sweep.measuring,
+                )
             if options.dry_run:
                 _show_reasons(space_sweep.document())
                 return 0
@@ -96,20 +99,6 @@ def command(options: argparse.Namespace) -> int:
     finally:
         if store is not None:
             store.close()
-
-
-def _detach(space_sweep: SpaceSweep, devices: DeviceList, options: argparse.Namespace) -> int:
-    """Have what waits measured without this program."""
-    work = Work(
-        source=space_sweep.workload.source,
-        configs=space_sweep.sweep.coming,
-        options=space_sweep.measuring,
-        devices=devices,
-        ceilings=CeilingStore().of(devices),
-        agreed=agreed(space_sweep.workload),
-        when_shared=when_shared(),
-    )
-    return detach(work, options, space_sweep.group)
 
 
 def measuring_on(options: argparse.Namespace, threads: int | None) -> Engines | Cluster:

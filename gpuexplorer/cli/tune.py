@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 import msgspec
 
-from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.charts.tuning import failures
 from gpuexplorer.charts.words import config_words, knob_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
@@ -27,20 +26,17 @@ from gpuexplorer.cli.tuned import tuning_line
 from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.standing import working_words
 from gpuexplorer.core.axis_words import threads_words
-from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
-from gpuexplorer.core.shared_device import when_shared
 from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
-from gpuexplorer.core.units import quantity
+from gpuexplorer.core.units import count, plural, quantity
 from gpuexplorer.engine.errors import error_of
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.results.tuning import sheet_of
-from gpuexplorer.search.detached import TuneWork, Work
+from gpuexplorer.search.detached import TuneWork
 from gpuexplorer.search.tune import Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
-from gpuexplorer.workloads.trust import agreed
 from gpuexplorer.workloads.workload import Workload
 
 MOST_REASONS = 5
@@ -59,9 +55,11 @@ def command(options: argparse.Namespace) -> int:
     with cluster or open_session(options) as session, history_of(options, _warn) as store:
         devices = session.devices() if isinstance(session, EngineSession) else session.devices
         space = tuning_space(request_of(options), workload, devices, ranges_of(options))
-        tuner = Tuner(session, workload, space, options_of(options))
+        search = options_of(options)
+        tuner = Tuner(session, workload, space, search)
         if options.detach:
-            return _detach(workload, devices, options)
+            asked = TuneWork(request=request_of(options), ranges=ranges_of(options), options=search)
+            return detach(options, workload, devices, tuning=asked)
         keeper = TuningKeeper(store, _warn)
         try:
             title = _title(space)
@@ -86,22 +84,6 @@ def _deliver(
     if keeper.found:
         say(f"kept; run it with: {tuning_line('run', tuning.start, workload, options)}")
     return delivery.code
-
-
-def _detach(workload: Workload, devices: DeviceList, options: argparse.Namespace) -> int:
-    """Have it tuned without this program."""
-    asked = TuneWork(
-        request=request_of(options), ranges=ranges_of(options), options=options_of(options)
-    )
-    work = Work(
-        source=workload.source,
-        devices=devices,
-        ceilings=CeilingStore().of(devices),
-        agreed=agreed(workload),
-        when_shared=when_shared(),
-        tuning=asked,
-    )
-    return detach(work, options)
 
 
 def _collect(collecting: Collecting, options: argparse.Namespace) -> int:
@@ -235,10 +217,17 @@ def best_words(progress: TuningProgress) -> str:
 
 def done_words(progress: TuningProgress) -> str:
     """Return how much is done, such as ``12 of 40 configurations``."""
-    done = f"{progress.done}"
-    if progress.total is not None:
-        done = f"{progress.done} of {progress.total}"
-    return f"{done} rounds of the final" if progress.phase == "final" else f"{done} configurations"
+    final = progress.phase == "final"
+    if progress.total is None:
+        return (
+            plural(progress.done, "{number} round of the final", "{number} rounds of the final")
+            if final
+            else plural(progress.done, "{number} configuration", "{number} configurations")
+        )
+    done, total = count(progress.done), count(progress.total)
+    return (
+        f"{done} of {total} rounds of the final" if final else f"{done} of {total} configurations"
+    )
 
 
 @contextmanager

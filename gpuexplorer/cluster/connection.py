@@ -155,6 +155,11 @@ class Cluster(Closing):
         return [lane for lane in found if self.only in (None, *lane.devices)][: self.most]
 
     @property
+    def counts(self) -> Counter[str]:
+        """How many workers have each device."""
+        return Counter(name for lane in self.workers for name in lane.devices)
+
+    @property
     def lanes(self) -> int:
         """How many configurations are measured at a time."""
         return len(self.workers)
@@ -264,7 +269,7 @@ class Cluster(Closing):
 
     def _number_kinds(self) -> None:
         """Call the kind that most workers have the first of its backend, whoever came first."""
-        counts = Counter(name for lane in self.workers for name in lane.devices)
+        counts = self.counts
         first = {name: device for lane in self.workers for name, device in lane.devices.items()}
         given: dict[str, list[str]] = {}
         for name in sorted(counts, key=lambda name: (-counts[name], first[name].name, name)):
@@ -282,7 +287,7 @@ class Cluster(Closing):
 
     def words(self) -> list[str]:
         """Return who measures on what, a sentence for each kind of hardware."""
-        counts = Counter(name for lane in self.workers for name in lane.devices)
+        counts = self.counts
         return [
             plural(
                 counts[device.id],

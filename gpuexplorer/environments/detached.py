@@ -28,7 +28,7 @@ from gpuexplorer.engine.interpreters import BUILT_IN, find_interpreter
 from gpuexplorer.engine.machine import HOME, Machine
 from gpuexplorer.engine.program import far_bootstrap
 from gpuexplorer.environments import far
-from gpuexplorer.environments.far_talk import request
+from gpuexplorer.environments.far_talk import NoPython, request
 from gpuexplorer.exchange.files import atomic_file, read_file
 from gpuexplorer.search import detached
 from gpuexplorer.search.detached import Outcome, Work, encode, read_outcome, read_work
@@ -315,9 +315,14 @@ def forget(about: Detached) -> None:
 def _ask(
     about: Detached, wanted: dict[str, Any], cancel: threading.Event | None = None
 ) -> dict[str, Any]:
-    machine = about.machine
-    python = machine.python if machine is not None else sys.executable
-    return request(machine, python, {**wanted, "folder": about._place}, cancel)
+    asked, machine = {**wanted, "folder": about._place}, about.machine
+    if machine is None:
+        return request(None, sys.executable, asked, cancel)
+    try:
+        return request(machine, machine.python, asked, cancel)
+    except NoPython:  # its engine was removed; what it has measured is there all the same
+        python, _ = far.find_python(machine, "", cancel)
+        return request(machine, python, asked, cancel)
 
 
 def _text(data: bytes) -> str:

@@ -97,7 +97,7 @@ def look(machine: Machine, python: str = "", cancel: threading.Event | None = No
     ``python``: take this one. Raises CannotRunHere where ssh does not get there or there is no
     Python for an engine, WorkFailed and Cancelled.
     """
-    chosen, version = _python(machine, python, cancel)
+    chosen, version = find_python(machine, python, cancel)
     found = request(machine, chosen, {"action": "look", "home": HOME}, cancel)
     driver = cuda_driver.from_tool(lambda words: ask(machine, ["nvidia-smi", *words], cancel))
     return FarLook(
@@ -106,8 +106,11 @@ def look(machine: Machine, python: str = "", cancel: threading.Event | None = No
     )  # fmt: skip
 
 
-def _python(machine: Machine, named: str, cancel: threading.Event | None) -> tuple[str, str]:
-    """Return the path and the version of a Python there that an engine can run in."""
+def find_python(machine: Machine, named: str, cancel: threading.Event | None) -> tuple[str, str]:
+    """Return the path and the version of a Python there that an engine can run in.
+
+    ``named``: this one alone; empty: any.
+    """
     if named:
         said = ask(machine, [named, "-I", "-c", _ASK_VERSION], cancel)
     else:
@@ -419,7 +422,7 @@ def update(
 def remove(machine: Machine, cancel: threading.Event | None = None) -> int:
     """Delete what was set up there for an engine; return the bytes that this freed."""
     kind = kind_of(machine)
-    python, _ = _python(machine, "", cancel)
+    python, _ = find_python(machine, "", cancel)
     folders = []
     if kind is not None:
         folders = [f"{ENVIRONMENTS}/{kind}", f"{ENVIRONMENTS}/.uv-{kind}", f"{WHEELS}/{kind}"]

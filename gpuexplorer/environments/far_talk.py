@@ -28,8 +28,14 @@ SCRIPT = Path(PACKAGE, "environments", "far_side.py")
 _READ_SCRIPT = "import sys;exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))"
 """What a Python there is started with: the script follows on its input, after its length."""
 KEPT_LINES = 50
+NOT_RUN = (126, 127)
+"""What shells return for a program that cannot be run, or is not there."""
 
 Answer = dict[str, Any]
+
+
+class NoPython(CannotRunHere):
+    """The Python that was to do something there is gone."""
 
 
 def ask(
@@ -53,7 +59,7 @@ def request(
     """Have ``far_side`` do something in a Python there; return its last answer.
 
     ``machine`` None is this one, in this program's own Python. ``on_answer`` is told the answers
-    before it. Raises as ``Talk`` does, and WorkFailed for what went wrong there.
+    before it. Raises as ``Talk`` does, NoPython, and WorkFailed for what went wrong there.
     """
     where = machine.host if machine is not None else "this machine"
     words, script = [python, "-I", "-c", _READ_SCRIPT], b""
@@ -74,6 +80,10 @@ def request(
             if answer.get("done"):
                 return answer
             on_answer(answer, talk)
+    if talk.status in NOT_RUN:
+        raise NoPython(
+            f"{where} has no {python} any more", remedy="set the engine up there once more"
+        )
     raise WorkFailed(
         f"what was asked of {where} ended without an answer: {talk.last}",
         remedy="start again; what is there is kept",

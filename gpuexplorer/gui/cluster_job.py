@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -49,8 +48,7 @@ class WantedCluster:
 def look_at(where: str, on_wait: Callable[[], None] = lambda: None) -> FoundCluster:
     """Connect, and return what the workers have; raises what ``Cluster`` and ``on_wait`` do."""
     with Cluster(find_cluster(where), connect_s=CONNECT_S, on_wait=on_wait) as cluster:
-        many = Counter(name for lane in cluster.workers for name in lane.devices)
-        return FoundCluster(cluster.devices, dict(many))
+        return FoundCluster(cluster.devices, cluster.counts)
 
 
 def _named(devices: DeviceList, name: str) -> DeviceInfo | None:

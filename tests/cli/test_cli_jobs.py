@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -21,7 +22,7 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.engine.errors import failed_of
 from gpuexplorer.environments import detached
-from gpuexplorer.environments.detached import Detached
+from gpuexplorer.environments.detached import Detached, DetachedState
 from gpuexplorer.exchange.files import atomic_file
 from gpuexplorer.history.errors import StoreFull
 from gpuexplorer.history.store import Store
@@ -174,6 +175,21 @@ def test_what_a_tuning_measured_before_it_failed_is_collected(
     assert "error: the disk there is full" in capsys.readouterr().err
     assert stored()
     assert not detached.list_detached()
+
+
+def test_machines_are_asked_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each that was off kept the list for ten seconds."""
+    both = threading.Barrier(2, timeout=60.0)
+    look = detached.state_of
+
+    def waits(one: Detached) -> DetachedState:
+        both.wait()
+        return look(one)
+
+    monkeypatch.setattr(detached, "state_of", waits)
+    swept()
+    tuned()
+    assert main(["jobs"]) == 0
 
 
 @pytest.mark.parametrize("job", [swept, tuned])

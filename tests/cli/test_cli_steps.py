@@ -37,6 +37,18 @@ def test_a_log_has_a_line_now_and_then(
     assert capsys.readouterr().err == "checking the cases: 0 of 9, matmul/naive fp32\n"
 
 
+def test_how_much_of_a_tuning_is_done_is_said_in_the_number_that_it_has() -> None:
+    said = [
+        tune.done_words(TuningProgress(phase, done, total, 0.1, None, None))
+        for phase in ("search", "final")
+        for done, total in ((1, None), (12, None), (1, 9))
+    ]
+    assert said == [
+        "1 configuration", "12 configurations", "1 of 9 configurations",
+        "1 round of the final", "12 rounds of the final", "1 of 9 rounds of the final",
+    ]  # fmt: skip
+
+
 def test_a_tuning_on_a_cluster_says_what_its_workers_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     shown = io.StringIO()

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -33,8 +34,10 @@ from gpuexplorer.engine.interpreters import Interpreters
 from gpuexplorer.engine.machine import SILENCE_S, Machine
 from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.environments import detached, far
+from gpuexplorer.environments.detached import Detached
 from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.progress import Cancelled, SetUpProgress
+from gpuexplorer.search.detached import Outcome, encode
 from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -46,6 +49,7 @@ from tests.support.detached_jobs import (
     collect_continue_and_collect,
     until,
 )
+from tests.support.results import made_config
 from tests.support.sshd import Sshd
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sshd is tested on POSIX")
@@ -419,6 +423,23 @@ def test_samples_are_kept_when_the_link_is_lost(box: Box) -> None:
 
 
 # ---- searches that go on by themselves
+
+
+def test_what_a_job_has_measured_is_reached_though_its_engine_was_removed(box: Box) -> None:
+    gone = replace(box.made, python=f"{box.sshd.home}/removed/bin/python")
+    one = Detached(
+        id="0123abcd", title="a sweep", arguments=[], engine="gpu", address=str(gone), total=2,
+        created_utc="2026-01-01T12:00:00+00:00",
+    )  # fmt: skip
+    answers = box.sshd.home / f".local/share/gpuexplorer/jobs/{one.id}/answers"
+    answers.mkdir(parents=True)
+    (answers / "000000").write_bytes(encode(Outcome(config=made_config())))
+    one.folder.mkdir(parents=True)
+    assert detached.state_of(one).done == len(detached.outcomes(one)) == 1
+    with pytest.raises(WorkFailed, match=r"removed/bin/python"):
+        detached.start(one)
+    detached.forget(one)
+    assert not answers.exists() and not one.folder.exists()
 
 
 def test_a_detached_sweep_goes_on_is_interrupted_continues_and_is_collected(

@@ -20,8 +20,9 @@ from gpuexplorer.engine.machine import Machine
 from gpuexplorer.environments import far
 from gpuexplorer.gui.panels.engines import EnginesDialog
 from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.gui.views.sweep import SweepView
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
-from gpuexplorer.history.store import Store
+from gpuexplorer.history.store import Query, Store
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 from tests.support.bad_link import BadLink
@@ -132,13 +133,20 @@ def test_a_machine_is_added_used_and_removed(
     assert "gpu" not in Interpreters().read().engines
 
 
-def test_live_goes_on_there_over_a_changed_block_and_a_cut_link_and_no_sample_is_lost(
-    qtbot: QtBot, sshd: Sshd, open_window: OpenWindow
-) -> None:
-    link = BadLink(sshd.port)
-    sshd.know(ports=(link.port,))
+@pytest.fixture
+def link(sshd: Sshd) -> Iterator[BadLink]:
+    """The way to an engine ``gpu``, which is there already."""
+    made = BadLink(sshd.port)
+    sshd.know(ports=(made.port,))
     far.send_program(replace(Machine.read(sshd.address), python=sys.executable), sys.executable)
-    far.add("gpu", replace(Machine.read(sshd.address_at(link.port)), python=sys.executable))
+    far.add("gpu", replace(Machine.read(sshd.address_at(made.port)), python=sys.executable))
+    yield made
+    made.close()
+
+
+def test_live_goes_on_there_over_a_changed_block_and_a_cut_link_and_no_sample_is_lost(
+    qtbot: QtBot, link: BadLink, open_window: OpenWindow
+) -> None:
     window = open_window("--engine", "gpu")
     said: list[str] = []
     window.session.notice.connect(lambda one: said.extend([one.text] if one is not None else []))
@@ -175,7 +183,52 @@ def test_live_goes_on_there_over_a_changed_block_and_a_cut_link_and_no_sample_is
             assert run.record is not None
             until(qtbot, lambda run=run: samples(store, run.record.id) == run.trace.total)  # type: ignore[misc]
     assert second.trace.total == kept >= 10
-    link.close()
+
+
+def test_a_sweep_there_goes_on_over_a_lost_link_and_measures_the_lost_point_when_continued(
+    qtbot: QtBot, link: BadLink, open_window: OpenWindow
+) -> None:
+    window = open_window("--engine", "gpu")
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    wait_measured(qtbot, window)
+    window.panels.places.show_view(window.panels.sweep)
+    until(qtbot, lambda: window.panels.sweep.sweeping is not None)
+    view = window.panels.sweep.sweeping
+    assert view is not None
+    until(qtbot, lambda: view.preview is not None)
+    for name, row in view.form.rows.items():
+        row.tick.setChecked(name == "block.x")
+    text = view.form.rows["block.x"].text
+    text.clear()
+    QTest.keyClicks(text, "1:12")
+    until(qtbot, lambda: view.preview is not None and view.preview.wanted.space.count == 12)
+    until(qtbot, view.head.start.isEnabled)
+    view.start()
+
+    def measured() -> int:
+        held = view.model.snapshot()
+        return 0 if held is None else sum(cell.result is not None for cell in held.cells)
+
+    until(qtbot, lambda: measured() >= 2)
+    link.drop()
+    until(qtbot, lambda: not view.model.running, SET_UP_MS)
+    assert (view.model.state, measured()) == ("stopped", 11), view.model.words
+    assert "1 lost with the engine" in view.model.words
+    before = kept(view)
+    assert len(before) == 11
+    again = view.head.pause
+    until(qtbot, lambda: again.isVisible() and again.isEnabled() and again.text() == "Continue")
+    QTest.mouseClick(again, Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: view.model.state == "done", SET_UP_MS)
+    assert len(kept(view)) == 12 and before < kept(view)
+
+
+def kept(view: SweepView) -> set[str]:
+    """Return the runs of the sweep that the history has."""
+    held = view.model.held
+    assert held is not None and held.group is not None
+    with Store.open_to_read() as store:
+        return {run.id for run in store.find(Query(group=held.group))}
 
 
 def samples(store: Store, run_id: str) -> int:
