@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from gpuexplorer.calibration.store import CeilingStore
-from gpuexplorer.cli import sweep, tune
-from gpuexplorer.cli.parser import parse
+from gpuexplorer.cli import main, sweep, tune
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.device import DeviceList
+from gpuexplorer.environments import detached as jobs
 from gpuexplorer.search import detached
 from gpuexplorer.search.detached import Work
-from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.workloads.loader import load
 from tests.search.engine import MadeEngine
 from tests.support.problems import device
@@ -40,18 +41,17 @@ def test_a_job_takes_the_calibrations_of_its_devices_along(
     CeilingStore().save(kept)
     works: list[Work] = []
 
-    def take(work: Work, *_: object) -> int:
+    def take(title: str, work: Work, *_: object) -> SimpleNamespace:
         works.append(work)
-        return 0
+        return SimpleNamespace(id="job")
 
-    monkeypatch.setattr(sweep, "detach", take)
-    monkeypatch.setattr(tune, "detach", take)
+    monkeypatch.setattr(jobs, "begin", take)
+    here = nullcontext(SimpleNamespace(devices=DEVICES))
+    monkeypatch.setattr(sweep, "measuring_on", lambda *_: here)
+    monkeypatch.setattr(tune, "open_session", lambda _: here)
     words = ["matmul", "--variant", "naive", "--device", "opencl:0", "--block-x", "1,2"]
-    options = parse(["sweep", *words])
-    space = sweep.space_of(options, MATMUL.manifest)
-    searched = SpaceSweep(space, MATMUL, DEVICES, sweep.measuring_of(options))
-    sweep._detach(searched, DEVICES, options)
-    tune._detach(MATMUL, DEVICES, parse(["tune", *words]))
+    for name in ("sweep", "tune"):
+        assert main([name, *words, "--detach", "--no-history"]) == 0
 
     held: list[Ceilings | None] = []
 
