@@ -354,7 +354,8 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
                 puppet.wait_gone(HANG_S)
                 ended = f"{type(end).__name__}, {puppet.process.poll()}"
                 last = (world.root / "steps").read_text(encoding="utf-8").splitlines()[-8:]
-                wrong.append(f"after {passed_s:.0f} s: {ended}: {puppet.said()[-30:]}: {last}")
+                where = puppet.abort()[-80:]
+                wrong.append(f"after {passed_s:.0f} s: {ended}: {where}: {last}")
                 break
             took_s = time.monotonic() - asked
             longest_s = max(longest_s, took_s)

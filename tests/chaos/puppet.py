@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -37,7 +38,8 @@ class Puppet:
         self._read = 0
         with said.open("wb") as stream:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", module, *words], cwd=folder, env=dict(environment),
+                [sys.executable, "-m", module, *words], cwd=folder,
+                env={**environment, "PYTHONFAULTHANDLER": "1"},
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stream,
                 start_new_session=True,
             )  # fmt: skip
@@ -95,6 +97,13 @@ class Puppet:
             data = stream.read()
         self._read += len(data)
         return data.decode(errors="replace").splitlines()
+
+    def abort(self) -> list[str]:
+        """End it where it hangs; return what it wrote, and where its threads were."""
+        if self.alive:
+            self.process.send_signal(signal.SIGABRT)
+        self.process.wait()
+        return self.said()
 
     def end(self, limit_s: float) -> int | None:
         """Close its input and wait; return its exit status, None when it had to be killed."""

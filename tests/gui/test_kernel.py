@@ -18,9 +18,10 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.code.instructions import InstructionsText
 from gpuexplorer.gui.code.view import CodeView, scroll_near_top
 from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.panels import kernel_worker
 from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.kernel_pages import entry_line
-from gpuexplorer.gui.panels.kernel_worker import KernelWorker, Question
+from gpuexplorer.gui.panels.kernel_worker import Answer, KernelWorker, Question
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.workloads.loader import load
 from tests.gui.conftest import OpenWindow
@@ -259,6 +260,26 @@ def test_what_is_refused_again_and_again_gathers_no_frames(qtbot: QtBot) -> None
         worker.close()
     assert isinstance(errors[0], ExplorerError) and errors[0].__traceback__ is None
     assert errors[1] is errors[0] and errors[2] is errors[0]  # it was not compiled again
+
+
+def test_the_instructions_of_a_few_sources_are_kept_and_no_more(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel_worker, "LISTED", 2)
+    worker = KernelWorker()
+    compiled: list[int] = []
+    worker.compiling.connect(compiled.append)
+    request = RunRequest(workload="transpose", variant="naive")
+    try:
+        for ticket, arch in enumerate(("sm_80", "sm_86", "sm_90", "sm_86", "sm_80")):
+            with qtbot.waitSignal(worker.answered, timeout=60_000) as answered:
+                worker.ask(Question(ticket, load()["transpose"], request, arch, None, listed=True))
+            answer = answered.args[1]
+            assert isinstance(answer, Answer) and isinstance(answer.listings, list)
+            assert [listing.arch for listing in answer.listings] == [arch]
+    finally:
+        worker.close()
+    assert set(compiled) == {0, 1, 2, 4}  # sm_86 was kept, sm_80 had gone
 
 
 # ---- instructions

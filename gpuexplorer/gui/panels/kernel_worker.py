@@ -23,6 +23,12 @@ SETTLE_S = 0.15
 """Nothing is compiled before the knobs have rested for so long."""
 KEPT = 512
 """Compiled sources whose figures are kept."""
+LISTED = 8
+"""Compiled sources whose instructions are kept, thousands of rows each."""
+
+
+Kept = OrderedDict[bytes, Sequence[KernelFigures]]
+"""What was compiled, by ``request_key``; what was wanted last comes last."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,9 @@ class KernelWorker(Task):
         self._asked = 0
         """Counts questions and drops; whatever was begun at another count is outdated."""
         self._compiler: Compiler | None = None
-        self._known: OrderedDict[bytes, Sequence[KernelFigures]] = OrderedDict()
+        self._known: Kept = OrderedDict()
+        self._listed: Kept = OrderedDict()
+        """As ``_known``, with instructions."""
         self._refused: dict[bytes, ExplorerError] = {}
         self._unable: dict[tuple[str | None, bool], CannotRunHere] = {}
         """By Python, and whether it was to list instructions."""
@@ -138,7 +146,7 @@ class KernelWorker(Task):
 
     def _answer(self, question: Question, asked: int) -> object:
         on = VariantOn(question.workload, question.request, question.arch)
-        self._know(question, asked, on.requests())
+        self._know(question, asked, on.requests(), self._known, KEPT)
         kernels = on.describe(self._known)
         if not question.listed:
             return Answer(kernels)
@@ -156,23 +164,30 @@ class KernelWorker(Task):
             return Answer(kernels, listings, without_frames(error))
 
     def _listings(self, question: Question, asked: int, on: VariantOn) -> list[KernelListing]:
-        self._know(question, asked, on.listing_requests())
-        return on.listings(self._known)
+        self._know(question, asked, on.listing_requests(), self._listed, LISTED)
+        return on.listings(self._listed)
 
-    def _know(self, question: Question, asked: int, requests: Sequence[CompileRequest]) -> None:
-        """Have everything compiled that is not known yet."""
+    def _know(
+        self,
+        question: Question,
+        asked: int,
+        requests: Sequence[CompileRequest],
+        known: Kept,
+        most: int,
+    ) -> None:
+        """Have everything compiled that is not known yet; ``most`` are kept, or all of these."""
         needed = {request_key(r): r for r in requests}
-        missing = {key: r for key, r in needed.items() if key not in self._known}
+        missing = {key: r for key, r in needed.items() if key not in known}
         if missing:
-            self._compile(question, asked, missing)
+            known.update(self._compile(question, asked, missing))
         for key in needed:
-            self._known.move_to_end(key)
-        while len(self._known) > max(KEPT, len(needed)):
-            self._known.popitem(last=False)
+            known.move_to_end(key)
+        while len(known) > max(most, len(needed)):
+            known.popitem(last=False)
 
     def _compile(
         self, question: Question, asked: int, missing: dict[bytes, CompileRequest]
-    ) -> None:
+    ) -> dict[bytes, list[KernelFigures]]:
         """Have everything that is missing compiled; raises what the compiler refuses."""
         listed = any(request.listed for request in missing.values())
         with self._changed:
@@ -201,7 +216,7 @@ class KernelWorker(Task):
                     self._refused.clear()
                 self._refused |= dict.fromkeys(missing, error)
                 raise
-        self._known.update(zip(missing, compiled, strict=True))
+        return dict(zip(missing, compiled, strict=True))
 
     def _figures(
         self, python: str | None, asked: int, requests: list[CompileRequest]
