@@ -69,11 +69,8 @@ class Monkey:
                 (str(folder / f"monkey.{suffix}"), "") if self._chance.random() < 0.5 else ("", "")
             )
 
+        never_ask_for_files()
         QFileDialog.getSaveFileName = save  # type: ignore[method-assign]
-        QFileDialog.getOpenFileName = lambda *_, **__: ("", "")  # type: ignore[method-assign]
-        # Qt's own dialog renames and deletes what it lists, folders of the system as well.
-        QFileDialog.getExistingDirectory = lambda *_, **__: ""  # type: ignore[method-assign]
-        QFileDialog.getOpenFileNames = lambda *_, **__: ([], "")  # type: ignore[method-assign]
         QDesktopServices.openUrl = lambda *_: True  # type: ignore[method-assign]
         window.engine.show = lambda: None  # type: ignore[method-assign]
         window.engine.set_up = lambda *_: None  # type: ignore[method-assign]
@@ -217,6 +214,22 @@ class Monkey:
         chosen = self._chance.choice(actions)
         self._note(f"command {chosen.text()}")
         chosen.trigger()
+
+
+def never_ask_for_files() -> None:
+    """Answer whatever asks for a file or folder as if Cancel was pressed.
+
+    Qt's own dialog renames and deletes what it lists, and what it lists may be the whole system.
+    """
+    from PySide6.QtWidgets import QFileDialog
+
+    for name in [name for name in dir(QFileDialog) if name.startswith("get")]:
+        nothing: Any = ("", "")
+        if name.startswith("getExistingDirectory"):
+            nothing = ""
+        elif name.endswith(("Names", "Urls")):
+            nothing = ([], "")
+        setattr(QFileDialog, name, lambda *_, nothing=nothing, **__: nothing)
 
 
 def while_there(widget: QWidget, acts: Sequence[Callable[[QWidget], None]]) -> None:

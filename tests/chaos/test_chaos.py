@@ -8,6 +8,7 @@ import pytest
 
 from tests.chaos.driver import drive
 from tests.chaos.faults import FAULTS
+from tests.chaos.monkey import never_ask_for_files
 from tests.chaos.subjects import SUBJECTS
 from tests.chaos.window import X_GONE
 from tests.support.crossed import crossed
@@ -41,3 +42,19 @@ def strike(only: str, names: list[str], faults: int | None = None) -> None:
         f"{one['fault']}: {one['wrong']}\nafter {one['last']}\nagain: {one['again']}"
         for one in report.failures
     )
+
+
+def test_the_monkey_meets_no_dialog_that_could_delete_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever asks for a file or a folder, of Qt's own dialog, is cancelled at once."""
+    pytest.importorskip("PySide6.QtWidgets")
+    from PySide6.QtWidgets import QFileDialog
+
+    for name in (asking := [name for name in dir(QFileDialog) if name.startswith("get")]):
+        monkeypatch.setattr(QFileDialog, name, getattr(QFileDialog, name))
+    never_ask_for_files()
+    assert "getExistingDirectory" in asking
+    for name in asking:  # one that still opened would wait for a user
+        answer = getattr(QFileDialog, name)(None, "Open")
+        assert not (answer if isinstance(answer, str) else any(answer)), name
