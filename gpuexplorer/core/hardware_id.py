@@ -14,6 +14,8 @@ import re
 from pathlib import Path
 
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
+OF_CONTAINERS = (Path("/.dockerenv"), Path("/run/.containerenv"))
+"""Files that Docker and Podman put into each container."""
 _MARK = re.compile(r" #[0-9a-f]{8}$")
 
 
@@ -51,9 +53,11 @@ def registry_text(path: str, name: str) -> str | None:
 @functools.cache
 def _mark() -> str:
     numbered = _number_of_macos()
-    # Machines that were started from one image may share the other systems' numbers.
-    said = [numbered] if numbered is not None else [_number(), platform.node()]
-    return hashlib.sha256("\n".join(["gpuexplorer", *said]).encode()).hexdigest()[:8]
+    # Machines that were started from one image may share the other systems' numbers. A container
+    # has another name each time that it is started, and its machine would seem a new one.
+    name = "" if any(path.exists() for path in OF_CONTAINERS) else platform.node()
+    parts = [numbered] if numbered is not None else [_number(), name]
+    return hashlib.sha256("\n".join(["gpuexplorer", *parts]).encode()).hexdigest()[:8]
 
 
 def _number() -> str:

@@ -27,6 +27,7 @@ def test_machines_differ_by_their_number_and_by_their_name(
 ) -> None:
     file = tmp_path / "machine-id"
     monkeypatch.setattr(hardware_id, "_number_of_macos", lambda: None)
+    monkeypatch.setattr(hardware_id, "OF_CONTAINERS", ())
     one = machine(monkeypatch, file, "a" * 32, "node1")
     others = [
         machine(monkeypatch, file, "b" * 32, "node1"),
@@ -39,6 +40,17 @@ def test_machines_differ_by_their_number_and_by_their_name(
     assert not any(may_be_same(one, other) for other in others)
     assert may_be_same(one, "cpu:Some CPU") and may_be_same("cpu:Some CPU", one)
     assert not may_be_same(one, "cpu:Another CPU")
+    hardware_id._mark.cache_clear()
+
+
+def test_a_container_started_again_under_another_name_is_in_the_same_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (mark := tmp_path / ".dockerenv").touch()
+    monkeypatch.setattr(hardware_id, "_number_of_macos", lambda: None)
+    monkeypatch.setattr(hardware_id, "OF_CONTAINERS", (tmp_path / "none", mark))
+    names = {machine(monkeypatch, tmp_path / "id", "a" * 32, name) for name in ("0a1b", "2c3d")}
+    assert len(names) == 1
     hardware_id._mark.cache_clear()
 
 

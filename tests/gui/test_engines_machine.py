@@ -185,7 +185,7 @@ def test_live_goes_on_there_over_a_changed_block_and_a_cut_link_and_no_sample_is
     assert second.trace.total == kept >= 10
 
 
-def test_a_sweep_there_goes_on_over_a_lost_link_and_measures_the_lost_point_when_continued(
+def test_a_sweep_there_measures_every_point_once_over_a_lost_link(
     qtbot: QtBot, link: BadLink, open_window: OpenWindow
 ) -> None:
     window = open_window("--engine", "gpu")
@@ -212,15 +212,17 @@ def test_a_sweep_there_goes_on_over_a_lost_link_and_measures_the_lost_point_when
     until(qtbot, lambda: measured() >= 2)
     link.drop()
     until(qtbot, lambda: not view.model.running, SET_UP_MS)
-    assert (view.model.state, measured()) == ("stopped", 11), view.model.words
-    assert "1 lost with the engine" in view.model.words
-    before = kept(view)
-    assert len(before) == 11
-    again = view.head.pause
-    until(qtbot, lambda: again.isVisible() and again.isEnabled() and again.text() == "Continue")
-    QTest.mouseClick(again, Qt.MouseButton.LeftButton)
-    until(qtbot, lambda: view.model.state == "done", SET_UP_MS)
-    assert len(kept(view)) == 12 and before < kept(view)
+    assert window.banner.text.startswith("The link to 127.0.0.1 is lost.")
+    if view.model.state == "stopped":  # else the point had not begun, and was asked for again
+        assert measured() == len(before := kept(view)) == 11, view.model.words
+        assert "1 lost with the engine" in view.model.words
+        again = view.head.pause
+        until(qtbot, lambda: again.isVisible() and again.isEnabled())
+        assert again.text() == "Continue"
+        QTest.mouseClick(again, Qt.MouseButton.LeftButton)
+        until(qtbot, lambda: view.model.state == "done", SET_UP_MS)
+        assert before < kept(view)
+    assert measured() == len(kept(view)) == 12
 
 
 def kept(view: SweepView) -> set[str]:
