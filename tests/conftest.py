@@ -16,6 +16,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
+from gpuexplorer.core import language
+from gpuexplorer.core.language.available import VARIABLE as LANGUAGE_VARIABLE
 from gpuexplorer.engine.interpreters import CONFIG_VARIABLE
 from gpuexplorer.history.place import ENVIRONMENT_VARIABLE as HISTORY_VARIABLE
 from tests.support.turns import Turns
@@ -110,7 +112,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def environment_as_before() -> Iterator[None]:
-    """Take back what a test, or a command line that it had run in this process, set there."""
+    """Take back what a test, or a command line that it had run in this process, set there.
+
+    That is the language, too.
+    """
     before = dict(os.environ)
     yield
     for name in {*before, *os.environ} - {"PYTEST_CURRENT_TEST"}:
@@ -118,6 +123,7 @@ def environment_as_before() -> Iterator[None]:
             os.environ[name] = before[name]
         else:
             del os.environ[name]
+    language.use(language.ENGLISH)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -133,5 +139,6 @@ def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path_factory.mktemp("data")))
         patch.setenv(CONFIG_VARIABLE, str(tmp_path_factory.mktemp("config")))
+        patch.setenv(LANGUAGE_VARIABLE, language.ENGLISH)
         patch.delenv(HISTORY_VARIABLE, raising=False)
         yield

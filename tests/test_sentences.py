@@ -11,73 +11,25 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from string import Formatter
 
 import pytest
 
-ROOT = Path(__file__).parents[1] / "gpuexplorer"
-CODE = (
-    "backends/opencl/build_log.py", "compile/access_sites.py", "compile/arguments.py",
-    "workloads/cuda_source.py", "workloads/instances.py", "core/sharing.py", "history/documents.py",
-    "compile/early_returns.py", "compile/printing.py", "compile/shared_arrays.py",
-    "compile/device_part.py", "compile/parameters.py", "compile/prelude", "compile/rewriter.py",
-    "compile/subscripts.py", "compile/thread_numbers.py", "compile/type_probes.py",
-    "history/sql/database.py", "history/sql/migrations.py", "report/html.py", "report/style.py",
-    "reproduce.py", "selftest/faulty.py",
-)  # fmt: skip
-"""Modules whose text is CUDA, OpenCL C, a compiler's log, SQL, HTML, a style sheet, Python, or
-words to search for."""
-METHODS = {
-    "compile", "endswith", "getattr", "glob", "hasattr", "match", "partition", "removeprefix",
-    "removesuffix", "replace", "rpartition", "search", "setattr", "setStyleSheet", "setSuffix",
-    "split", "startswith", "sub",
-}  # fmt: skip
-"""Calls whose arguments are patterns, attributes or styles; and the unit in a box of numbers, which
-Qt keeps apart from the number."""
-WORDS = re.compile(r"[A-Za-z]{3,}")
+from tests.words.sentences import (
+    CODE,
+    MARKS,
+    ROOT,
+    is_plural,
+    is_said,
+    not_said,
+    shown,
+    template,
+)
+
 BEGINS = re.compile(r" (?! )|[,;)]|: |· ")
 ENDS = re.compile(r"[^ \n] $|[,;(]$")
 PLAIN = re.compile(r"(?<![\w.:])[A-Za-z]{2,}(?![\w.:(])")
 """A word, and not a part of a name such as ``torch.nn``."""
-MARKS = {
-    "gpuexplorer: ", "gpuexplorer: error: ", "gpuexplorer-profile-failed: ",
-    "autograd::engine::evaluate_function: ", " (no directories in search list)", "FATAL: ", "deg ",
-}  # fmt: skip
-"""What tells lines of another program, or of our own, apart; and a degree in plain letters."""
-
-
-def shown(node: ast.AST) -> str | None:
-    """Return a literal as it reads, ``{}`` for each field; None for what is no text."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.JoinedStr):
-        return "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
-    return None
-
-
-def is_said(node: ast.AST) -> bool:
-    """Whether a node is text of several words, or a word beside a field."""
-    text = shown(node)
-    return text is not None and bool(WORDS.search(text)) and " " in text
-
-
-def not_said(tree: ast.AST) -> set[int]:
-    """Return the nodes that are no text of their own: documentation, formats, pieces, patterns."""
-    inner: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            inner.add(id(node.value))
-        elif isinstance(node, ast.JoinedStr):
-            inner |= {id(value) for value in node.values}
-        elif isinstance(node, ast.FormattedValue) and node.format_spec is not None:
-            inner |= {id(part) for part in ast.walk(node.format_spec)}
-        elif isinstance(node, ast.Call):
-            called = node.func
-            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-            if name in METHODS:
-                inner |= {id(part) for given in node.args for part in ast.walk(given)}
-    return inner
 
 
 def has_alternatives(node: ast.AST) -> bool:
@@ -118,52 +70,6 @@ def stuck_in(function: ast.AST) -> Iterator[tuple[int, str]]:
                     yield node.lineno, named.id
 
 
-def field_name(node: ast.AST, *, owner: bool = False) -> str | None:
-    """Return the name that a field would have: of a variable, an attribute, a function's argument.
-
-    ``owner``: with that of the object whose attribute it is.
-    """
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        whose = field_name(node.value, owner=True) if owner else None
-        return f"{whose}_{node.attr}" if whose else node.attr
-    if isinstance(node, ast.Call):
-        names = (field_name(given, owner=owner) for given in node.args)
-        return next(filter(None, names), None) or field_name(node.func, owner=owner)
-    if isinstance(node, ast.BoolOp):  # a value, or what stands for one that is missing
-        return field_name(node.values[0], owner=owner)
-    if isinstance(node, ast.BinOp):  # such as a number in another unit
-        named = {field_name(side, owner=owner) for side in (node.left, node.right)} - {None}
-        return named.pop() if len(named) == 1 else None
-    if isinstance(node, ast.UnaryOp):
-        return field_name(node.operand, owner=owner)
-    if isinstance(node, ast.Subscript):
-        whose = field_name(node.value, owner=owner)
-        place = str(node.slice.value) if isinstance(node.slice, ast.Constant) else ""
-        return f"{whose}_{place}" if owner and whose and place else whose
-    return None
-
-
-def template(node: ast.JoinedStr) -> str | None:
-    """Return a literal with a name for each field; None where a name is missing or taken twice."""
-    for owner in (False, True):
-        names: dict[str, str] = {}
-        text = ""
-        for value in node.values:
-            if isinstance(value, ast.Constant):
-                text += str(value.value)
-                continue
-            assert isinstance(value, ast.FormattedValue)
-            name, whole = field_name(value.value, owner=owner), ast.unparse(value.value)
-            if name is None or names.setdefault(name, whole) != whole:
-                break
-            text += f"{{{name}}}"
-        else:
-            return text
-    return None
-
-
 def faults(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and fault of every text of a module that a translation could not take."""
     tree = ast.parse(source)
@@ -201,11 +107,6 @@ def faults(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"a word that is put together: {text!r}"
         if is_said(node) and template(node) is None:
             yield node.lineno, f"a field without a name of its own: {ast.unparse(node)}"
-
-
-def is_plural(node: ast.AST) -> bool:
-    """Whether a node calls ``core.units.plural``."""
-    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "plural"
 
 
 def plural_faults(call: ast.Call) -> Iterator[str]:

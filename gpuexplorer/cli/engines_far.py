@@ -11,6 +11,7 @@ from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.engines_managed import set_up_progress
 from gpuexplorer.cli.messages import is_terminal, say
 from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.interpreters import Interpreters, find_interpreter
 from gpuexplorer.engine.machine import HOME, Machine
@@ -55,7 +56,7 @@ def _agreed(options: argparse.Namespace, title: str, machine: Machine) -> bool:
             f"this sets up '{title}' on {machine.host}, and nobody can be asked here",
             remedy="add --yes to agree, or --python PATH for a Python that is there",
         )
-    sys.stderr.write(" ".join((question, "[Y/n]", "")))
+    sys.stderr.write(" ".join((tr(question), "[Y/n]", "")))
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 

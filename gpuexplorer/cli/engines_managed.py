@@ -19,6 +19,7 @@ from gpuexplorer.cli.progress import PLAIN_EVERY_S
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.cuda_driver import Driver
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import quantity
 from gpuexplorer.environments.create import create
 from gpuexplorer.environments.driver import find_driver
@@ -219,7 +220,7 @@ def _agreed(made: EnvironmentPlan, options: argparse.Namespace, question: str) -
             f"this fetches {quantity(made.download_B, 'B')}, and nobody can be asked here",
             remedy="add --yes to agree, or --dry-run to see what it would be",
         )
-    sys.stderr.write(" ".join((question, "[Y/n]", "")))
+    sys.stderr.write(" ".join((tr(question), "[Y/n]", "")))
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
@@ -305,7 +306,7 @@ def set_up_progress(title: str) -> Iterator[Sink]:
                 task,
                 completed=progress.done_B,
                 total=progress.total_B or None,
-                description=_words(progress),
+                description=tr(_words(progress)),
             )
 
         yield sink

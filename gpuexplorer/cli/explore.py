@@ -161,8 +161,14 @@ def _view(total: int) -> Iterator[_View]:
         return
     from rich.live import Live
 
+    from gpuexplorer.cli.told import told
+
     view = _LiveView(total)
-    with Live(get_renderable=view.renderable, console=output_console(), refresh_per_second=8):
+    with Live(
+        get_renderable=lambda: told(view.renderable()),
+        console=output_console(),
+        refresh_per_second=8,
+    ):
         yield view
 
 

@@ -11,6 +11,7 @@ from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_
 from gpuexplorer.cli.sessions import open_session, python_of
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.lessons.lesson import Lesson
 from gpuexplorer.lessons.loader import (
     is_lessons,
@@ -118,7 +119,7 @@ def _print_lesson(lesson: Lesson) -> None:
         if claim.source is not None:
             parts.append(f"  Source: {claim.source}")
     parts += ["## What differs on a GPU", text["gpu"], "## Exercise", text["exercise"]]
-    console.print(Markdown("\n\n".join(parts)))
+    console.print(Markdown("\n\n".join(map(tr, parts))))
 
 
 # ---- check

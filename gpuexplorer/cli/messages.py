@@ -10,11 +10,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+OURS = "gpuexplorer: "
+"""What tells our lines from those of other programs; it stays in every language."""
 DETAIL_LINES = 12
 PLAIN_WIDTH = 120
 """Columns when the output is not a terminal."""
@@ -29,9 +32,9 @@ def report(error: Exception, *, verbose: bool = False) -> int:
     told = told_of(error)
     say(f"gpuexplorer: error: {sentence_of(error)}")
     for line in told.detail.splitlines() if verbose else shorten(told.detail):
-        say(f"  {line}")
+        say_as_is(f"  {line}")
     if verbose:
-        say("".join(traceback.format_exception(error)).rstrip())
+        say_as_is("".join(traceback.format_exception(error)).rstrip())
     return told.exit_code
 
 
@@ -57,14 +60,20 @@ def sentence_of(error: Exception) -> str:
 
 
 def say(text: str) -> None:
-    """Print one line on standard error; a closed one is no reason to fail."""
+    """Print one line on standard error, in the language of the process."""
+    rest = text.removeprefix(OURS)
+    say_as_is(f"{text[: len(text) - len(rest)]}{tr(rest)}")
+
+
+def say_as_is(text: str) -> None:
+    """Print lines on standard error: a compiler's, say; a closed one is no reason to fail."""
     with suppress(OSError, ValueError):
         print(visible(text), file=sys.stderr, flush=True)
 
 
 def tell(text: str = "") -> None:
-    """Print lines on standard output, at once."""
-    print(visible(text), flush=True)
+    """Print lines on standard output, at once, in the language of the process."""
+    print(visible(tr(text)), flush=True)
 
 
 def shorten(detail: str, most: int = DETAIL_LINES) -> list[str]:
@@ -76,7 +85,7 @@ def shorten(detail: str, most: int = DETAIL_LINES) -> list[str]:
     wanted = sorted({j for i in telling for j in (i, i + 1, i + 2) if j < len(lines)})
     chosen = [lines[i] for i in wanted] or lines
     left = len(lines) - min(len(chosen), most)
-    return [*chosen[:most], f"... {left} more lines, shown with -v"]
+    return [*chosen[:most], tr(f"... {left} more lines, shown with -v")]
 
 
 def output_console() -> Console:

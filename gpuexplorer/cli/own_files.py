@@ -10,6 +10,7 @@ from pathlib import Path
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import say
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import plural
 from gpuexplorer.workloads.instances import plain_name
 from gpuexplorer.workloads.kernel_answers import NOTHING, Answers, pairs, split_reference
@@ -149,7 +150,7 @@ def _ask(program: Program) -> bool:
         say(f"  │ {line}")
     if (more := len(lines) - SHOWN_LINES) > 0:
         say(plural(more, "  … {number} more line", "  … {number} more lines"))
-    print("Run it? [y/N]", end=" ", file=sys.stderr, flush=True)
+    print(tr("Run it? [y/N]"), end=" ", file=sys.stderr, flush=True)
     try:
         return input().strip().lower() in ("y", "yes")
     except EOFError:

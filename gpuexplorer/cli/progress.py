@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import ParamSpec
 
 from gpuexplorer.cli.messages import error_console, is_terminal, say
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import samples_words
 from gpuexplorer.engine.protocol import STAGES
 from gpuexplorer.engine.session import RunProgress
@@ -64,9 +65,9 @@ def _bar(title: str) -> Iterator[RunSink]:
     bar = RichProgress(
         SpinnerColumn(), BarColumn(bar_width=30), TextColumn("{task.description}", style="dim")
     )
-    shown = Group(Text(title, no_wrap=True, overflow="ellipsis"), bar)
+    shown = Group(Text(tr(title), no_wrap=True, overflow="ellipsis"), bar)
     with Live(shown, console=error_console(), transient=True):
-        task = bar.add_task(DOING["start"], total=None)
+        task = bar.add_task(tr(DOING["start"]), total=None)
         measuring_since: list[float] = []
 
         def sink(progress: RunProgress) -> None:
@@ -75,7 +76,7 @@ def _bar(title: str) -> Iterator[RunSink]:
                     measuring_since.append(progress.elapsed_s)
                 done = progress.elapsed_s - measuring_since[0]
                 bar.update(task, total=progress.seconds, completed=min(done, progress.seconds))
-            bar.update(task, description=" · ".join(_facts(progress)))
+            bar.update(task, description=tr(" · ".join(_facts(progress))))
 
         yield sink
 
@@ -119,9 +120,9 @@ def steps_progress(title: str) -> Iterator[StepSink]:
         transient=True,
     )
     with bar:
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(tr(title), total=None)
 
         def sink(done: int, total: int, words: str) -> None:
-            bar.update(task, completed=done, total=total, description=words)
+            bar.update(task, completed=done, total=total, description=tr(words))
 
         yield sink

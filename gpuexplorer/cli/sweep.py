@@ -25,6 +25,7 @@ from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.standing import live_words
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.knobs import BLOCK_AXES, BY_AXIS, TRANSFERS, request_from
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.sweep import SweepDocument, reasons, sweep_json
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.exchange.csv_table import write_sheet
@@ -342,10 +343,10 @@ def _bar(cluster: Cluster | None) -> Iterator[StepSink]:
 
         def sink(step: SweepStep) -> None:
             left = f"left: {step.left.words}"
-            bar.update(task, completed=step.done, total=step.total, left=left)
+            bar.update(task, completed=step.done, total=step.total, left=tr(left))
             if not step.ended and (cluster is None or not live_words(cluster.workers)):
-                bar.update(task, description=step.cell.point.words)
+                bar.update(task, description=tr(step.cell.point.words))
 
         if cluster is not None:
-            cluster.on_live = lambda: bar.update(task, description=live_words(cluster.workers))
+            cluster.on_live = lambda: bar.update(task, description=tr(live_words(cluster.workers)))
         yield sink

@@ -27,6 +27,7 @@ from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.standing import working_words
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import count, plural, quantity
 from gpuexplorer.engine.errors import error_of
@@ -241,14 +242,14 @@ def _bar(title: str, budget: Budget, cluster: Cluster | None) -> Iterator[Progre
     bar = RichProgress(BarColumn(bar_width=30), TextColumn("{task.description}", style="dim"))
     workers = Text(style="dim", no_wrap=True, overflow="ellipsis")
     below = [workers] if cluster is not None else []
-    shown = Group(Text(title, no_wrap=True, overflow="ellipsis"), bar, *below)
+    shown = Group(Text(tr(title), no_wrap=True, overflow="ellipsis"), bar, *below)
 
     def tell() -> None:
         if cluster is not None:
-            workers.plain = working_words(cluster.workers)
+            workers.plain = tr(working_words(cluster.workers))
 
     with Live(shown, console=error_console(), transient=True):
-        task = bar.add_task("starting the engine", total=None)
+        task = bar.add_task(tr("starting the engine"), total=None)
         if cluster is not None:
             cluster.on_live = tell
 
@@ -258,7 +259,7 @@ def _bar(title: str, budget: Budget, cluster: Cluster | None) -> Iterator[Progre
             if progress.phase == "search" and budget.seconds is not None:
                 total, done = budget.seconds, min(progress.elapsed_s, budget.seconds)
             words = f"{done_words(progress)} · {best_words(progress)}"
-            bar.update(task, total=total, completed=done, description=words)
+            bar.update(task, total=total, completed=done, description=tr(words))
             tell()
 
         yield sink

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from gpuexplorer.core import resources
 from gpuexplorer.core.errors import InputError
 
 SCHEMA = "gpuexplorer/engine-lock/1"
@@ -66,10 +67,7 @@ def plain(name: str) -> str:
 
 def engines_data() -> Path:
     """Return the folder with the lock files, and in a frozen program with uv."""
-    package = Path(__file__).resolve().parents[1]
-    inside = package / "_data" / "resources"
-    root = inside if inside.is_dir() else package.parent / "resources"
-    return root / "engines"
+    return resources.folder() / "engines"
 
 
 @cache

@@ -17,10 +17,11 @@ from PySide6.QtCore import QEvent, QTimer, Signal
 from PySide6.QtGui import QFileOpenEvent, QIcon
 from PySide6.QtWidgets import QApplication
 
+from gpuexplorer.core import resources
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.shared_device import usual_sharing
 from gpuexplorer.engine.client import EngineOptions
-from gpuexplorer.gui import allocator, resources, restart, typeface
+from gpuexplorer.gui import allocator, restart, typeface
 from gpuexplorer.gui.engine import engine_at_start
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.experiment import Experiment

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuexplorer.gui import resources
+from gpuexplorer.core import resources
 from gpuexplorer.gui.keys import ENTER
 from gpuexplorer.gui.model.help_search import marked, parts_of, search
 from gpuexplorer.gui.screen import open_size

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.charts.style import THEMES
 from gpuexplorer.charts.style import Theme as ChartTheme
-from gpuexplorer.gui import resources
+from gpuexplorer.core import resources
 
 Choice = Literal["system", "light", "dark"]
 CHOICES: tuple[Choice, ...] = ("system", "light", "dark")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from PySide6.QtGui import QFont, QFontDatabase, QFontInfo, QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
-from gpuexplorer.gui import resources
+from gpuexplorer.core import resources
 
 SMALL, LARGE = 0.88, 2.1
 """Times the usual size."""

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from gpuexplorer.core import resources
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.lessons.lesson import Lesson, check, section_keys
 from gpuexplorer.lessons.manifest import LessonManifest
@@ -19,9 +20,7 @@ LESSON_FILE = "lesson.toml"
 
 def shipped_folder() -> Path:
     """Return the folder of the shipped lessons: inside the package, or the checkout's."""
-    package = Path(__file__).resolve().parents[1]
-    inside = package / "_data" / "resources" / "lessons"
-    return inside if inside.is_dir() else package.parent / "resources" / "lessons"
+    return resources.folder() / "lessons"
 
 
 def is_lessons(root: Path) -> bool:

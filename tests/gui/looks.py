@@ -46,7 +46,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuexplorer.gui import resources
+from gpuexplorer.core import resources
 from gpuexplorer.gui.widgets.banner import Banner
 from gpuexplorer.gui.widgets.caption import Veil
 from gpuexplorer.gui.widgets.list_box import ListBox

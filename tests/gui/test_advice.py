@@ -18,9 +18,9 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.analysis.advice import choose
 from gpuexplorer.analysis.advice.advice import Advice
+from gpuexplorer.core import resources
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.result import TelemetrySummary
-from gpuexplorer.gui import resources
 from gpuexplorer.gui.model.fit import first_knobs, with_change
 from gpuexplorer.gui.model.steady import HOLD_S, NEW_WORDS_S, Steady
 from gpuexplorer.gui.panels.advice import AdviceCard

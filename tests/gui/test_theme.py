@@ -10,7 +10,7 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication, QComboBox
 from pytestqt.qtbot import QtBot
 
-from gpuexplorer.gui import resources
+from gpuexplorer.core import resources
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.theme import Choice, Theme, forget_styles, theme
 from tests.gui import looks

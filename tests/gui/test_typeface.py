@@ -16,7 +16,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication
 
-from gpuexplorer.gui import resources, typeface
+from gpuexplorer.core import resources
+from gpuexplorer.gui import typeface
 
 
 @pytest.fixture(autouse=True)

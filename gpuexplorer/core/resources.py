@@ -1,4 +1,4 @@
-"""Where the window's data files are: inside the package, or in the checkout."""
+"""Where the program's data files are: inside the package, or in the checkout."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def folder() -> Path:
-    """Return the folder with icons, themes and help pages."""
+    """Return the folder with icons, themes, help pages, lessons and languages."""
     package = Path(__file__).resolve().parents[1]
     inside = package / "_data" / "resources"
     return inside if inside.is_dir() else package.parent / "resources"

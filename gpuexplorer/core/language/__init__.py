@@ -1,0 +1,61 @@
+"""What users read, in their language: English inside, translated where it is shown.
+
+Every part of the program says its sentences in English, as they stand in its source: names of
+views are keys of session files, reasons are kept in documents, an engine may be older than the
+program that shows what it says, or on another machine. Whoever shows text (a label, a line of the
+terminal, a chart, a page) sends it through ``tr``, at the last moment. A catalogue knows each
+sentence as a template with named fields (``{shown} of {total} runs``), which ``tests.words`` takes
+out of the sources; ``tr`` recognises the sentence in the text, fields and all, and says it in the
+language of the process. So nothing that is stored, sent or compared depends on a language, what was
+said at import follows a switch, and what an old file holds is shown translated, too.
+
+A process says English until ``use`` was called: engines, workers, jobs and the Python API always.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpuexplorer.core.language.reader import Reader
+
+ENGLISH = "en"
+_reader: Reader | None = None
+_language = ENGLISH
+
+
+def tr(text: str) -> str:
+    """Return a text in the language of this process; what is no sentence of ours as it is."""
+    return text if _reader is None else _reader.told(text)
+
+
+def current() -> str:
+    """Return the language of this process: ``en``, or the name of its catalogue, as ``zh_CN``."""
+    return _language
+
+
+def use(language: str | Path) -> None:
+    """Say everything in a language from now on; ``current`` tells which one it became.
+
+    ``language`` is the name of a catalogue in ``resources/languages``, or a file of one's own.
+    Raises InputError for one that is not there or cannot be read.
+    """
+    global _reader, _language
+    if str(language) == ENGLISH:
+        _reader, _language = None, ENGLISH
+        return
+    from gpuexplorer.core.language.available import catalogue_file
+    from gpuexplorer.core.language.catalogue import read_catalogue
+    from gpuexplorer.core.language.reader import Reader
+
+    catalogue = read_catalogue(catalogue_file(language))
+    _reader, _language = Reader(catalogue), catalogue.language
+
+
+def as_is(text: str) -> str:
+    """Return a text that no language changes: a name, a path, a command, what the user wrote.
+
+    It stands where everything else goes through ``tr``, and says that this is meant.
+    """
+    return text

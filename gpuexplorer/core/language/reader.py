@@ -1,0 +1,330 @@
+"""Recognises the program's sentences in English text, and says them in another language.
+
+A catalogue's entry is a template; a text is one of its sentences when the words between the fields
+are there in their order. What stands in a field is read in the same way, so that a reason within a
+sentence is told, too; a name stays. Of several readings the one that explains most letters counts.
+A text may also be joined of several: lines, facts with `` · `` between them, sentences, a list.
+What is in no catalogue, and what stands in quotes, is left as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from string import Formatter
+from typing import NamedTuple
+
+from gpuexplorer.core.language.catalogue import Catalogue, Entry
+
+MOST_KEPT = 20_000
+"""Texts whose reading is kept."""
+LIST, LAST = "{first}, {next}", "{names} and {last}"
+FACTS, SENTENCE, SENTENCES = "{first}; {next}", "{sentence}.", "{first}. {next}"
+ABOUT, ASIDE = "{what}: {said}", "{said} ({aside})"
+JOINTS = (LIST, LAST, FACTS, SENTENCE, SENTENCES, ABOUT, ASIDE)
+"""How texts are joined: entries of every catalogue, too."""
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_NUMBER = re.compile(r"[\d\u202f]+")
+_BETWEEN_SENTENCES = re.compile(r"(?<=[.!?…]) (?=[A-Z0-9“'])")
+_GAPS = re.compile(r"( {2,}| · | › |\t|<[a-z/][^<>]*>|&nbsp;)")
+"""What stands between facts, and stays as it is."""
+_INSIDE = (" · ", "; ", "\n")
+"""Signs that a field has swallowed what is a part of its own."""
+_ASIDE = re.compile(r"(.+?) \((.+)\)", re.DOTALL)
+_OPENS, _CLOSES = tuple("'\"“‘-/=.@`"), tuple("'\"”’/=`")
+"""What a field stands beside that is part of a name, a path or an option."""
+
+
+class Reading(NamedTuple):
+    """A text as it is told, and how well it was recognised."""
+
+    letters: int
+    """How many of its letters belong to sentences of ours."""
+    whole: int
+    """How much of the text is that one sentence's own; 0 where it is joined of several."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A phrase of an entry, taken apart: text, field, text, ... text."""
+
+    entry: Entry
+    texts: tuple[str, ...]
+    fields: tuple[str, ...]
+    stays: tuple[bool, ...]
+    """For each field, whether what stands in it is a name."""
+    one: bool
+    """Whether it is the phrase for one thing."""
+    letters: int
+
+    def values_in(self, text: str) -> tuple[str, ...] | None:
+        """Return what stands in the fields; None where the text is another one."""
+        first, *middle, last = self.texts
+        if len(text) < len(first) + len(last) + len(self.fields):
+            return None
+        if not (text.startswith(first) and text.endswith(last)):
+            # the first letter may be large, where it begins a sentence, or small, where it does not
+            if not first or text[:1].swapcase() != first[:1] or not text.endswith(last):
+                return None
+            if not text.startswith(first[1:], 1):
+                return None
+        end = len(text) - len(last)
+        at, values = len(first), []
+        for piece in middle:
+            found = text.find(piece, at + 1, end)
+            if found < 0:
+                return None
+            values.append(text[at:found])
+            at = found + len(piece)
+        if at >= end:
+            return None
+        values.append(text[at:end])
+        return tuple(values)
+
+
+def parts_of(phrase: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return a template's texts and the names of the fields between them."""
+    texts, fields = [""], []
+    for text, name, _, _ in Formatter().parse(phrase):
+        texts[-1] += text
+        if name is not None:
+            fields.append(name)
+            texts.append("")
+    return tuple(texts), tuple(fields)
+
+
+def template_of(entry: Entry, phrase: str, *, one: bool) -> Template:
+    """Take a phrase of an entry apart."""
+    texts, fields = parts_of(phrase)
+    stays = tuple(
+        before.endswith(_OPENS) or after.startswith(_CLOSES) for before, after in pairwise(texts)
+    )
+    return Template(entry, texts, fields, stays, one, letters_in("".join(texts)))
+
+
+def letters_in(text: str) -> int:
+    """Return how many letters a text has."""
+    return sum(map(str.isalpha, text))
+
+
+def words_in(template: Template) -> Iterator[str]:
+    """Yield the words of a template that stand whole in every text of it."""
+    last = len(template.fields)
+    for number, text in enumerate(template.texts):
+        for found in _WORD.finditer(text):
+            touches = (found.start() == 0 and number > 0) or (
+                found.end() == len(text) and number < last
+            )
+            if not touches:
+                yield found[0].lower()
+
+
+class Reader:
+    """Tells texts in a catalogue's language."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._exact: dict[str, Entry] = {}
+        self._joints: dict[str, str] = {joint: joint for joint in JOINTS}
+        self._kept: dict[str, Reading] = {}
+        self._patterns: list[Template] = []
+        for entry in catalogue.entries:
+            if not entry.is_told:
+                continue
+            if entry.english in self._joints:
+                self._joints[entry.english] = entry.told[0]
+                continue
+            for phrase in (entry.english, entry.many):
+                if "{" in phrase:
+                    template = template_of(entry, phrase, one=phrase is entry.english)
+                    if template.fields:
+                        if template.letters:  # a field alone would be any text, and so itself
+                            self._patterns.append(template)
+                        continue
+                    phrase = "".join(template.texts)
+                if phrase:
+                    self._exact[phrase] = entry
+        self._by_word: dict[str, list[Template]] | None = None
+
+    def told(self, text: str) -> str:
+        """Return a text as the language says it."""
+        return self._part(text).text
+
+    def _part(self, text: str) -> Reading:
+        found = self._kept.get(text)
+        if found is None:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            found = self._kept[text] = self._read(text)
+        return found
+
+    def _read(self, text: str) -> Reading:
+        if _WORD.search(text) is None:
+            return Reading(0, 0, text)
+        if (whole := self._exactly(text)) is not None:
+            return whole
+        core = text.strip()
+        if core != text:
+            at = text.index(core)
+            inner = self._part(core)
+            return inner._replace(text=f"{text[:at]}{inner.text}{text[at + len(core) :]}")
+        best = Reading(0, 0, text)
+        most = letters_in(text)
+        for read in (self._sentence, self._split):
+            for reading in read(text):
+                if reading[:2] > best[:2]:
+                    best = reading
+            if best.letters == most and best.whole > 0:
+                break
+        return best
+
+    # ---- one sentence
+
+    def _exactly(self, text: str) -> Reading | None:
+        """Return a text without fields, also where it begins or ends as it does elsewhere."""
+        for body, end in _endings(text):
+            for form in (body, f"{body[:1].swapcase()}{body[1:]}"):
+                entry = self._exact.get(form)
+                if entry is not None:
+                    said = self._said(entry, {"number": "1"}, one=form == entry.english)
+                    return Reading(
+                        letters_in(body), len(body), self._ended(_began(said, body, form), end)
+                    )
+        return None
+
+    def _sentence(self, text: str) -> Iterator[Reading]:
+        """Yield the readings as one sentence with fields."""
+        candidates = self._candidates(text)
+        for body, end in _endings(text):
+            for template in candidates:
+                values = template.values_in(body)
+                if values is not None:
+                    reading = self._filled(template, values, body)
+                    if reading is not None:
+                        yield reading._replace(text=self._ended(reading.text, end))
+
+    def _filled(self, template: Template, values: tuple[str, ...], body: str) -> Reading | None:
+        fields: dict[str, str] = {}
+        given: dict[str, str] = {}
+        letters = template.letters
+        for name, value, stays in zip(template.fields, values, template.stays, strict=True):
+            if given.setdefault(name, value) != value:
+                return None
+            if name == "number" and template.entry.many and _NUMBER.fullmatch(value) is None:
+                return None
+            if name in fields:
+                continue
+            inner = Reading(0, 0, value) if stays else self._part(value)
+            fields[name] = inner.text
+            letters += inner.letters
+        said = self._said(template.entry, fields, one=template.one)
+        swallowed = any(sign in value for value in values for sign in _INSIDE)
+        own = -1 if swallowed else sum(map(len, template.texts))
+        return Reading(letters, own, _began(said, body, template.texts[0]))
+
+    def _said(self, entry: Entry, fields: dict[str, str], *, one: bool) -> str:
+        if not entry.many:
+            return entry.told[0].format_map(fields)
+        fields.setdefault("number", "1" if one else "2")
+        number = int(fields["number"].replace("\u202f", "")) if not one else 1
+        form = min(self._catalogue.form_of(number), len(entry.told) - 1)
+        return entry.told[form].format_map(fields)
+
+    def _candidates(self, text: str) -> list[Template]:
+        """Return the templates that a text can be of."""
+        if self._by_word is None:
+            self._by_word = self._index()
+        by_word = self._by_word
+        found = list(by_word[""])
+        for word in {one.lower() for one in _WORD.findall(text)}:
+            found += by_word.get(word, ())
+        return found
+
+    def _index(self) -> dict[str, list[Template]]:
+        """File each template under its rarest word."""
+        words = [set(words_in(template)) for template in self._patterns]
+        often = Counter(word for of_one in words for word in of_one)
+        index: dict[str, list[Template]] = defaultdict(list, {"": []})
+        for template, of_one in zip(self._patterns, words, strict=True):
+            rarest = min(of_one, key=lambda word: (often[word], word), default="")
+            index[rarest].append(template)
+        return dict(index)
+
+    def _ended(self, text: str, end: str) -> str:
+        return self._joints[SENTENCE].format(sentence=text) if end == "." else f"{text}{end}"
+
+    # ---- several of them
+
+    def _split(self, text: str) -> Iterator[Reading]:
+        """Yield the readings as something that is joined of parts."""
+        if "\n" in text:
+            yield self._joined(text.split("\n"), "\n")
+            return
+        gaps = _GAPS.split(text)
+        if len(gaps) > 1:
+            parts = [
+                Reading(0, 0, part) if number % 2 else self._part(part)
+                for number, part in enumerate(gaps)
+            ]
+            yield _together(parts, "".join(p.text for p in parts))
+            return
+        sentences = _BETWEEN_SENTENCES.split(text)
+        if len(sentences) > 1:
+            parts = [self._part(sentence) for sentence in sentences]
+            joint = self._joints[SENTENCES].format(first="", next="")
+            full_stop = self._joints[SENTENCE].format(sentence="")
+            between = joint.removeprefix(full_stop)
+            yield _together(parts, between.join(p.text for p in parts))
+        for sign, joint in (("; ", FACTS), (": ", ABOUT)):
+            if sign in text:
+                yield self._joined(text.split(sign), self._between(joint))
+        aside = _ASIDE.fullmatch(text)
+        if aside is not None:
+            said, beside = self._part(aside[1]), self._part(aside[2])
+            words = self._joints[ASIDE].format(said=said.text, aside=beside.text)
+            yield _together([said, beside], words)
+        yield from self._listed(text)
+
+    def _between(self, joint: str) -> str:
+        """Return what stands between two parts that are joined so."""
+        first, second = parts_of(joint)[1]
+        return self._joints[joint].format(**{first: "", second: ""})
+
+    def _joined(self, texts: list[str], between: str) -> Reading:
+        parts = [self._part(text) for text in texts]
+        return _together(parts, between.join(p.text for p in parts))
+
+    def _listed(self, text: str) -> Iterator[Reading]:
+        """Yield the readings as a list, with a last one after *and* or without."""
+        if ", " in text:
+            yield self._joined(text.split(", "), self._between(LIST))
+        names, _, last = text.rpartition(" and ")
+        if names and last:
+            *others, before = names.split(", ")
+            parts = [self._part(part) for part in (*others, before, last)]
+            if all(p.letters or " " not in p.text for p in parts):
+                first = self._between(LIST).join(p.text for p in parts[:-1])
+                words = self._joints[LAST].format(names=first, last=parts[-1].text)
+                yield Reading(sum(p.letters for p in parts) + len("and"), 0, words)
+
+
+def _together(parts: list[Reading], text: str) -> Reading:
+    return Reading(sum(part.letters for part in parts), 0, text)
+
+
+def _endings(text: str) -> Iterator[tuple[str, str]]:
+    """Yield a text as it is, and without the sign that ends it."""
+    yield text, ""
+    if text.endswith((".", "…", ":")) and len(text) > 1:
+        yield text[:-1], text[-1]
+
+
+def _began(said: str, body: str, english: str) -> str:
+    """Begin what is said with a large letter where the English was made to."""
+    if body[:1].isupper() and english[:1].islower():
+        return f"{said[:1].upper()}{said[1:]}"
+    return said

@@ -1,0 +1,1 @@
+"""What the program says, for those who translate it: see ``__main__``."""

@@ -1,0 +1,119 @@
+"""Catalogues hold what is said, all of it, in a form that fits where it is shown."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from gpuexplorer.core.language import tr, use
+from gpuexplorer.core.language.available import folder
+from gpuexplorer.core.language.catalogue import Entry
+from tests.words import files
+from tests.words.check import faults
+from tests.words.sentences import ROOT
+from tests.words.single import NAMES, SHOWN, SMALL, words
+from tests.words.sources import everything, modules, undecided
+
+
+def test_no_language_lacks_a_sentence_or_keeps_one_that_is_not_said_or_too_long() -> None:
+    wrong = [f"{path.name}: {one}" for path in folder().glob("*.po") for one in faults(path)]
+    assert not wrong, "\n".join(wrong[:50])
+
+
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of a language of which nothing is told yet."""
+    monkeypatch.setattr(files, "folder", lambda: tmp_path)
+    return files.begin("xx", "Xx")
+
+
+def test_a_new_language_lacks_every_sentence(begun: Path) -> None:
+    assert len(list(faults(begun))) == len(everything())
+
+
+@pytest.mark.parametrize(
+    ("english", "many", "told", "wrong"),
+    [
+        ("{shown} of {total} runs", "", ["{total} 次运行中的 {shown} 次"], ""),
+        ("{shown} of {total} runs", "", ["{total} 次运行"], "fields are"),
+        ("{shown} of {total} runs", "", ["{shown} {total} {more}"], "fields are"),
+        ("{shown} of {total} runs", "", ["{shown} {total"], "braces"),
+        ("{number} run", "{number} runs", ["{number} 次运行"], ""),
+        ("{number} run of {path}", "{number} runs of {path}", ["一次"], "fields are"),
+        ("Open", "", ["打开一个由用户指定的文件夹"], "too long: 26 columns beside 4"),
+        ("&Open", "", ["打开(&O) (&P)"], "several letters"),
+        (" more", "", ["更多"], "another space"),
+    ],
+)
+def test_what_is_wrong_with_a_translation_is_found(
+    english: str, many: str, told: list[str], wrong: str
+) -> None:
+    found = files.faults_of(Entry(english, many, told))
+    assert bool(found) == bool(wrong)
+    assert wrong in "".join(found)
+
+
+def test_what_changed_is_brought_up_to_date_and_what_resembles_it_is_looked_at_again(
+    begun: Path,
+) -> None:
+    head, told = files.read(begun)
+    (first, one), (second, other), *_ = [
+        item for item in told.items() if len(item[0][0]) > 60 and not item[0][1]
+    ]
+    one.told = ["kept"]
+    other.english, other.told = f"{other.english} as before", ["to look at"]
+    gone = Entry("Nothing is like this any more, whatever it was", told=["away"])
+    files.write(begun, head, [*told.values(), gone])
+
+    assert files.update(begun) == (1, 1, len(everything()) - 2)
+    after = files.read(begun)[1]
+    assert after.keys() == everything().keys()
+    assert after[first].told == ["kept"]
+    assert after[second].told == ["to look at"]
+    assert after[second].is_unsure
+
+
+def test_translators_share_the_work_and_it_is_joined(begun: Path, tmp_path: Path) -> None:
+    parts = files.split(begun, 5, tmp_path / "parts")
+    held = [files.read(part) for part in parts]
+    assert sum(len(told) for _, told in held) == len(everything())
+    letters = [sum(len(english) for english, _ in told) for _, told in held]
+    assert max(letters) < 2 * min(letters)
+    for part, (head, told) in zip(parts, held, strict=True):
+        for entry in told.values():
+            entry.told = [entry.many or entry.english]
+        files.write(part, head, told.values())
+    assert files.join(begun, parts) == len(everything())
+    assert list(faults(begun)) == []
+
+
+def test_the_made_up_language_shows_what_is_not_translated_and_what_is_cut(
+    begun: Path, tmp_path: Path
+) -> None:
+    files.write_made_up(tmp_path / "made-up.po")
+    use(tmp_path / "made-up.po")
+    assert tr("3 of 12 runs") == "⟦3 ôf 12 řûńš·⟧"
+    assert tr("the block is matmul") == "the block is matmul"
+    for (english, _), said in list(everything().items())[::50]:
+        if said.places != ["how texts are joined"] and "{" not in english:
+            assert len(tr(english)) >= len(english) * 1.2
+
+
+def test_every_word_with_a_large_letter_is_known_as_shown_or_as_a_name() -> None:
+    assert undecided() == {}, "say in tests/words/single.py whether they are shown"
+
+
+def test_a_word_that_is_shown_alone_is_said_somewhere() -> None:
+    said = {word for module in modules().values() for word in module.literals}
+    assert sorted((words(SHOWN) | words(SMALL) | words(NAMES)) - said) == []
+
+
+def test_no_word_that_is_shown_alone_is_the_name_of_a_workload_or_of_what_it_has() -> None:
+    names = set()
+    for path in sorted((ROOT.parent / "kernels").rglob("workload.toml")):
+        manifest = tomllib.loads(path.read_text(encoding="utf-8"))
+        names |= {manifest["name"], *manifest["sizes"], *manifest["variants"]}
+    assert len(names) > 50
+    assert not names & {english for english, _ in everything()}
