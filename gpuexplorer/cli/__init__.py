@@ -49,12 +49,14 @@ def _unraisable(lost: Any) -> None:
 
 
 def _run(arguments: list[str], collecting: Collecting | None) -> int:
+    from gpuexplorer.cli.language import speak
     from gpuexplorer.cli.messages import report
     from gpuexplorer.cli.streams import failure, is_closed_pipe, prepare_streams
 
     prepare_streams()
     verbose = "-v" in arguments or "--verbose" in arguments
     try:
+        speak(arguments)
         code = _command(arguments, collecting)
     except Exception as error:  # noqa: BLE001 - whatever it is, the user is told in one sentence
         code = report(error, verbose=verbose)

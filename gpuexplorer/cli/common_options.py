@@ -88,6 +88,16 @@ def _verbose(group: Group) -> None:
     group.add_argument(
         "-v", "--verbose", action="store_true", help="tracebacks and the engine's log"
     )
+    language(group)
+
+
+def language(group: Group) -> None:
+    """Add the language; what speaks reads it before there is a parser (``cli.language``)."""
+    group.add_argument(
+        "--language", metavar="NAME",
+        help="the language to speak, such as en or zh_CN; files are the same in all (default: what "
+        "GPUEXPLORER_LANGUAGE names, else the system's)",
+    )  # fmt: skip
 
 
 if TYPE_CHECKING:

@@ -132,6 +132,7 @@ def _what(command: argparse.ArgumentParser, file: str) -> None:
     command.add_argument("file", metavar=file, type=Path, help="the file to write")
     common.history(command)
     command.add_argument("-v", "--verbose", action="store_true", help="tracebacks")
+    common.language(command)
 
 
 def add_export(command: argparse.ArgumentParser) -> None:

@@ -84,10 +84,12 @@ def _list(options: argparse.Namespace) -> int:
         write_document(options.json, pretty_json({"lessons": document}))
     if options.json == "-":
         return 0
+    from gpuexplorer.cli.told import AsIs
+
     table = plain_table("lesson", "title", "minutes", "state", figures=("minutes",))
     for lesson in lessons.values():
         minutes, state = str(lesson.manifest.minutes), state_words(progress, lesson.name)
-        table.add_row(lesson.name, lesson.text.title, minutes, state)
+        table.add_row(AsIs(lesson.name), AsIs(lesson.text.title), minutes, state)
     output_console().print(table)
     return 0
 
@@ -108,18 +110,18 @@ def _print_lesson(lesson: Lesson) -> None:
     from rich.markdown import Markdown
 
     console, text, manifest = output_console(), lesson.text, lesson.manifest
-    parts = [f"# {text.title}", text.about, "## The question", text["question"]]
+    parts = [f"# {text.title}", text.about, tr("## The question"), text["question"]]
     parts += [f"- {text[f'choice {one.name}']}" for one in manifest.guess.choices]
-    parts.append("## What is measured")
+    parts.append(tr("## What is measured"))
     parts += [f"- **{text.button(name)}.** {text.beside(name)}" for name in manifest.measures]
-    parts += ["## What you should see, and why", text["see"], "## What this lesson claims"]
+    parts += [tr("## What you should see, and why"), text["see"], tr("## What this lesson claims")]
     for claim in manifest.claims:
         kind, words = kind_words(lesson, claim), text[f"claim {claim.name}"]
-        parts.append(f"- *{kind}*: {words}")
+        parts.append(f"- *{tr(kind)}*: {words}")
         if claim.source is not None:
-            parts.append(f"  Source: {claim.source}")
-    parts += ["## What differs on a GPU", text["gpu"], "## Exercise", text["exercise"]]
-    console.print(Markdown("\n\n".join(map(tr, parts))))
+            parts.append(f"  {tr('Source')}: {claim.source}")
+    parts += [tr("## What differs on a GPU"), text["gpu"], tr("## Exercise"), text["exercise"]]
+    console.print(Markdown("\n\n".join(parts)))
 
 
 # ---- check
@@ -177,8 +179,10 @@ def _say(options: argparse.Namespace, lesson: Lesson, lines: list[tuple[bool | N
         return
     from rich.text import Text
 
+    from gpuexplorer.cli.told import AsIs
+
     console = output_console()
-    console.print(Text(lesson.text.title, style="bold"))
+    console.print(AsIs(lesson.text.title, style="bold"))
     for good, words in lines:
         console.print(Text(" ".join(words.split()), style=STYLES[good]))
     console.print()

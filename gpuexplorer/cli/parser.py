@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Container
 from importlib import import_module
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from gpuexplorer.cli import (
     cluster_options,
@@ -22,6 +22,7 @@ from gpuexplorer.cli import (
     tune_options,
 )
 from gpuexplorer.cli import common_options as common
+from gpuexplorer.cli.help import HelpFormatter
 from gpuexplorer.cli.knob_options import add_knob
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.errors import InputError
@@ -238,6 +239,9 @@ exit codes: 0 done, 1 the work failed or its result is wrong, 2 usage or input e
 class _Parser(argparse.ArgumentParser):
     """Raises InputError, so that a wrong option is one sentence like every other error."""
 
+    def __init__(self, *words: Any, **options: Any) -> None:
+        super().__init__(*words, **{"formatter_class": HelpFormatter} | options)
+
     def error(self, message: str) -> NoReturn:
         message = re.sub(r"^argument (\S+?)(/\S+)?: ", r"\1: ", message)
         raise InputError(message, remedy=f"see '{self.prog} --help'")
@@ -264,7 +268,6 @@ def build_parser(named: Container[str] = TABLE) -> argparse.ArgumentParser:
         prog="gpuexplorer",
         description="Turn a knob, see the hardware answer. Without a command the window opens.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"gpuexplorer {__version__}")
@@ -281,7 +284,6 @@ def build_parser(named: Container[str] = TABLE) -> argparse.ArgumentParser:
             help=command.words,
             description=command.words[0].upper() + command.words[1:] + ".",
             epilog=command.epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
         made.set_defaults(command_function=_function(command.module))

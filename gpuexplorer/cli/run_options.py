@@ -93,6 +93,7 @@ def add_new(new: argparse.ArgumentParser) -> None:
     add_knob(new, "size", "sizes to begin with (default: those of the host code)")
     add_knob(new, "block", "threads per block to begin with, such as 16x16")
     _add_answers(new)
+    common.language(new)
 
 
 def _add_answers(group: argparse._ActionsContainer) -> None:

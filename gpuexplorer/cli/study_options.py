@@ -53,7 +53,7 @@ def add_options(study: argparse.ArgumentParser) -> None:
         words = kind.command
         parser = made.add_parser(
             name, help=words, description=words[0].upper() + words[1:] + ".", epilog=EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+            allow_abbrev=False,
         )  # fmt: skip
         _add(parser, kind)
 

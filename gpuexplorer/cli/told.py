@@ -27,8 +27,27 @@ def told(shown: Any) -> Any:
     return shown
 
 
+class AsIs(Text):
+    """A text that no language changes: what a user wrote, a lesson's words."""
+
+
 def _text(text: Text) -> Text:
-    """Return a text piece by piece, as its styles divide it."""
+    """Return a text as one sentence, if what has a style is found in it; or else its pieces."""
+    if isinstance(text, AsIs):
+        return text
+    whole = text.blank_copy(tr(text.plain))
+    if whole.plain == text.plain:
+        return text
+    for span in text.spans:
+        words = tr(text.plain[span.start : span.end])
+        at = whole.plain.find(words)
+        if at < 0:
+            return _in_pieces(text)
+        whole.stylize(span.style, at, at + len(words))
+    return whole
+
+
+def _in_pieces(text: Text) -> Text:
     ends = {0, len(text.plain)}
     pieces = text.divide(sorted({at for s in text.spans for at in (s.start, s.end)} - ends))
     made = text.blank_copy()

@@ -207,7 +207,7 @@ def made_up() -> list[Entry]:
 
 def _made_up(phrase: str) -> str:
     if phrase in JOINTS:
-        return phrase
+        return phrase.replace(" and ", " äńđ ")
     texts, fields = parts_of(phrase)
     letters = sum(map(str.isalpha, "".join(texts)))
     accented = [text.translate(ACCENTS).replace("{", "{{").replace("}", "}}") for text in texts]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from gpuexplorer.core.language.reader import JOINTS, parts_of
+from gpuexplorer.core.language.reader import BEFORE, JOINTS, parts_of
 from tests.words.sentences import CODE, ROOT, WORDS, braced, literals, sentences
 from tests.words.single import NAMES, SHOWN, SMALL, words
 
@@ -89,12 +89,18 @@ def plain(text: str) -> str:
     Of fields without a word between them one is left.
     """
     text = re.sub(r"(?:(?<!\{)\{\w+\})+(?=\{\w+\}(?!\}))", "", text.strip().removeprefix(OURS))
+    text = BEFORE.sub("", text, count=1)
     return text[:-1] if re.search(r"[^.…: ][.…:]$", text) else text
 
 
 def alike(text: str) -> tuple[str, ...]:
-    """Return what two templates have in common that no reader can tell apart."""
+    """Return what two templates have in common that no reader can tell apart.
+
+    A word alone may be a name where it begins with a small letter.
+    """
     texts, _ = parts_of(text)
+    if text.isalpha():
+        return texts
     return (texts[0][:1].lower() + texts[0][1:], *texts[1:])
 
 

@@ -97,8 +97,9 @@ def test_the_made_up_language_shows_what_is_not_translated_and_what_is_cut(
     assert tr("3 of 12 runs") == "⟦3 ôf 12 řûńš·⟧"
     assert tr("the block is matmul") == "the block is matmul"
     for (english, _), said in list(everything().items())[::50]:
+        letters = sum(map(str.isalpha, english))
         if said.places != ["how texts are joined"] and "{" not in english:
-            assert len(tr(english)) >= len(english) * 1.2
+            assert len(tr(english)) >= len(english) + 0.4 * letters - 1
 
 
 def test_every_word_with_a_large_letter_is_known_as_shown_or_as_a_name() -> None:

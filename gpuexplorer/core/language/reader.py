@@ -31,6 +31,20 @@ _NUMBER = re.compile(r"[\d\u202f]+")
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?…]) (?=[A-Z0-9“'])")
 _GAPS = re.compile(r"( {2,}| · | › |\t|<[a-z/][^<>]*>|&nbsp;)")
 """What stands between facts, and stays as it is."""
+NAMED = {
+    "allowed", "array", "arrays", "command", "entry", "file", "folder", "host", "id", "ids", "key",
+    "name", "names", "option", "options", "path", "symbol", "url", "variant", "variants",
+    "workload",
+}  # fmt: skip
+"""Fields in which a word is a name, and no word of ours."""
+THIN = 8
+"""A template with fewer letters takes no prose of others into a field."""
+_NAMES = re.compile(r"[\w.\-]+(?:(?:, | and )[\w.\-]+)*")
+_FIGURE = re.compile(r"([A-Za-z][^\d]*?) ([+−±~≈<>≤≥]?[\d∞][\d\u202f.,]*(?: ?[A-Za-zµ/%×°]+)?)")
+"""What something is, and how much: *compile 118 ms*."""
+_PROSE = re.compile(r"(?<![\w./\\'-])[a-z]+ [a-z']+ [a-z]+(?![\w/\\(='-])")
+BEFORE = re.compile(r"(?:[\s→•✓✗▸★⚠●│]|- )*")
+"""What may stand before a text: space, and marks of a line."""
 _INSIDE = (" · ", "; ", "\n")
 """Signs that a field has swallowed what is a part of its own."""
 _ASIDE = re.compile(r"(.+?) \((.+)\)", re.DOTALL)
@@ -55,14 +69,14 @@ class Template:
     entry: Entry
     texts: tuple[str, ...]
     fields: tuple[str, ...]
-    stays: tuple[bool, ...]
-    """For each field, whether what stands in it is a name."""
+    stays: frozenset[str]
+    """The fields in which a name stands."""
     one: bool
     """Whether it is the phrase for one thing."""
     letters: int
 
-    def values_in(self, text: str) -> tuple[str, ...] | None:
-        """Return what stands in the fields; None where the text is another one."""
+    def values_in(self, text: str) -> dict[str, str] | None:
+        """Return what stands in the fields, by their names; None where the text is another one."""
         first, *middle, last = self.texts
         if len(text) < len(first) + len(last) + len(self.fields):
             return None
@@ -73,17 +87,19 @@ class Template:
             if not text.startswith(first[1:], 1):
                 return None
         end = len(text) - len(last)
-        at, values = len(first), []
-        for piece in middle:
-            found = text.find(piece, at + 1, end)
-            if found < 0:
-                return None
-            values.append(text[at:found])
+        at, values = len(first), dict[str, str]()
+        for name, piece in zip(self.fields, (*middle, ""), strict=True):
+            if name in values:  # the same once more
+                found = at + len(values[name])
+                if not text.startswith(f"{values[name]}{piece}", at):
+                    return None
+            else:
+                found = text.find(piece, at + 1, end) if piece else end
+                if found <= at:
+                    return None
+                values[name] = text[at:found]
             at = found + len(piece)
-        if at >= end:
-            return None
-        values.append(text[at:end])
-        return tuple(values)
+        return values if at == end else None
 
 
 def parts_of(phrase: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -100,8 +116,10 @@ def parts_of(phrase: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def template_of(entry: Entry, phrase: str, *, one: bool) -> Template:
     """Take a phrase of an entry apart."""
     texts, fields = parts_of(phrase)
-    stays = tuple(
-        before.endswith(_OPENS) or after.startswith(_CLOSES) for before, after in pairwise(texts)
+    stays = frozenset(
+        name
+        for name, (before, after) in zip(fields, pairwise(texts), strict=True)
+        if before.endswith(_OPENS) or after.startswith(_CLOSES)
     )
     return Template(entry, texts, fields, stays, one, letters_in("".join(texts)))
 
@@ -136,7 +154,8 @@ class Reader:
             if not entry.is_told:
                 continue
             if entry.english in self._joints:
-                self._joints[entry.english] = entry.told[0]
+                if sorted(parts_of(entry.told[0])[1]) == sorted(parts_of(entry.english)[1]):
+                    self._joints[entry.english] = entry.told[0]
                 continue
             for phrase in (entry.english, entry.many):
                 if "{" in phrase:
@@ -167,11 +186,10 @@ class Reader:
             return Reading(0, 0, text)
         if (whole := self._exactly(text)) is not None:
             return whole
-        core = text.strip()
-        if core != text:
-            at = text.index(core)
-            inner = self._part(core)
-            return inner._replace(text=f"{text[:at]}{inner.text}{text[at + len(core) :]}")
+        at, end = len(BEFORE.match(text)[0]), len(text.rstrip())  # type: ignore[index]
+        if at or end < len(text):
+            inner = self._part(text[at:end])
+            return inner._replace(text=f"{text[:at]}{inner.text}{text[end:]}")
         best = Reading(0, 0, text)
         most = letters_in(text)
         for read in (self._sentence, self._split):
@@ -187,7 +205,10 @@ class Reader:
     def _exactly(self, text: str) -> Reading | None:
         """Return a text without fields, also where it begins or ends as it does elsewhere."""
         for body, end in _endings(text):
-            for form in (body, f"{body[:1].swapcase()}{body[1:]}"):
+            forms = [body, f"{body[:1].swapcase()}{body[1:]}"]
+            if body.isalpha() and body[:1].islower():  # a name, where the title alone is known
+                del forms[1]
+            for form in forms:
                 entry = self._exact.get(form)
                 if entry is not None:
                     said = self._said(entry, {"number": "1"}, one=form == entry.english)
@@ -207,32 +228,46 @@ class Reader:
                     if reading is not None:
                         yield reading._replace(text=self._ended(reading.text, end))
 
-    def _filled(self, template: Template, values: tuple[str, ...], body: str) -> Reading | None:
+    def _filled(self, template: Template, values: dict[str, str], body: str) -> Reading | None:
+        if template.entry.many and _NUMBER.fullmatch(values.get("number", "1")) is None:
+            return None
         fields: dict[str, str] = {}
-        given: dict[str, str] = {}
         letters = template.letters
-        for name, value, stays in zip(template.fields, values, template.stays, strict=True):
-            if given.setdefault(name, value) != value:
+        for name, value in values.items():
+            if name in template.stays:
+                inner = Reading(0, 0, value)
+            elif name in NAMED and _NAMES.fullmatch(value):
+                inner = self._named(value)
+            else:
+                inner = self._part(value)
+            if template.letters < THIN and not inner.letters and _is_prose(value):
                 return None
-            if name == "number" and template.entry.many and _NUMBER.fullmatch(value) is None:
-                return None
-            if name in fields:
-                continue
-            inner = Reading(0, 0, value) if stays else self._part(value)
             fields[name] = inner.text
             letters += inner.letters
         said = self._said(template.entry, fields, one=template.one)
-        swallowed = any(sign in value for value in values for sign in _INSIDE)
+        swallowed = any(sign in value for value in values.values() for sign in _INSIDE)
         own = -1 if swallowed else sum(map(len, template.texts))
         return Reading(letters, own, _began(said, body, template.texts[0]))
 
+    def _named(self, value: str) -> Reading:
+        """Return names in a list as they are, with the language's signs between them."""
+        names, _, last = value.rpartition(" and ")
+        names = names.replace(", ", self._between(LIST))
+        if not names:
+            return Reading(0, 0, value)
+        words = self._joints[LAST].format(names=names, last=last)
+        return Reading(len("and"), 0, words)
+
     def _said(self, entry: Entry, fields: dict[str, str], *, one: bool) -> str:
-        if not entry.many:
-            return entry.told[0].format_map(fields)
-        fields.setdefault("number", "1" if one else "2")
-        number = int(fields["number"].replace("\u202f", "")) if not one else 1
-        form = min(self._catalogue.form_of(number), len(entry.told) - 1)
-        return entry.told[form].format_map(fields)
+        form = 0
+        if entry.many:
+            fields.setdefault("number", "1" if one else "2")
+            number = 1 if one else int(fields["number"].replace("\u202f", ""))
+            form = min(self._catalogue.form_of(number), len(entry.told) - 1)
+        try:
+            return entry.told[form].format_map(fields)
+        except (KeyError, ValueError, IndexError):  # a file of one's own: no field, or a brace
+            return (entry.english if one or not entry.many else entry.many).format_map(fields)
 
     def _candidates(self, text: str) -> list[Template]:
         """Return the templates that a text can be of."""
@@ -272,22 +307,50 @@ class Reader:
             ]
             yield _together(parts, "".join(p.text for p in parts))
             return
+        if "; " in text:
+            yield self._joined(text.split("; "), self._between(FACTS))
+        figure = _FIGURE.fullmatch(text)
+        if figure is not None and (entry := self._exact.get(figure[1])) is not None:
+            said = self._said(entry, {}, one=True)
+            yield Reading(letters_in(figure[1]), 0, f"{said} {figure[2]}")
+        yield from self._sentences(text)
+        yield from self._about(text)
+        yield from self._listed(text)
+
+    def _sentences(self, text: str) -> Iterator[Reading]:
+        """Yield the reading as sentences one after the other."""
         sentences = _BETWEEN_SENTENCES.split(text)
         if len(sentences) > 1:
-            parts = [self._part(sentence) for sentence in sentences]
-            joint = self._joints[SENTENCES].format(first="", next="")
             full_stop = self._joints[SENTENCE].format(sentence="")
-            between = joint.removeprefix(full_stop)
-            yield _together(parts, between.join(p.text for p in parts))
-        for sign, joint in (("; ", FACTS), (": ", ABOUT)):
-            if sign in text:
-                yield self._joined(text.split(sign), self._between(joint))
+            yield self._joined(sentences, self._between(SENTENCES).removeprefix(full_stop))
+
+    def _about(self, text: str) -> Iterator[Reading]:
+        """Yield the readings as something, and what is said of it."""
+        if ": " in text:
+            parts = [self._part(part) for part in text.split(": ")]
+            if _is_ours(parts):
+                yield _together(parts, self._between(ABOUT).join(p.text for p in parts))
         aside = _ASIDE.fullmatch(text)
         if aside is not None:
             said, beside = self._part(aside[1]), self._part(aside[2])
-            words = self._joints[ASIDE].format(said=said.text, aside=beside.text)
-            yield _together([said, beside], words)
-        yield from self._listed(text)
+            if _is_ours([said, beside]):
+                words = self._joints[ASIDE].format(said=said.text, aside=beside.text)
+                yield _together([said, beside], words)
+
+    def _listed(self, text: str) -> Iterator[Reading]:
+        """Yield the readings as a list, with a last one after *and* or without."""
+        between = self._between(LIST)
+        if ", " in text:
+            parts = [self._part(part) for part in text.split(", ")]
+            if _is_ours(parts):
+                yield _together(parts, between.join(p.text for p in parts))
+        names, _, last = text.rpartition(" and ")
+        if names and last:
+            parts = [self._part(part) for part in (*names.split(", "), last)]
+            if all(p.letters or " " not in p.text for p in parts):
+                first = between.join(p.text for p in parts[:-1])
+                words = self._joints[LAST].format(names=first, last=parts[-1].text)
+                yield Reading(sum(p.letters for p in parts) + len("and"), 0, words)
 
     def _between(self, joint: str) -> str:
         """Return what stands between two parts that are joined so."""
@@ -298,18 +361,15 @@ class Reader:
         parts = [self._part(text) for text in texts]
         return _together(parts, between.join(p.text for p in parts))
 
-    def _listed(self, text: str) -> Iterator[Reading]:
-        """Yield the readings as a list, with a last one after *and* or without."""
-        if ", " in text:
-            yield self._joined(text.split(", "), self._between(LIST))
-        names, _, last = text.rpartition(" and ")
-        if names and last:
-            *others, before = names.split(", ")
-            parts = [self._part(part) for part in (*others, before, last)]
-            if all(p.letters or " " not in p.text for p in parts):
-                first = self._between(LIST).join(p.text for p in parts[:-1])
-                words = self._joints[LAST].format(names=first, last=parts[-1].text)
-                yield Reading(sum(p.letters for p in parts) + len("and"), 0, words)
+
+def _is_ours(parts: list[Reading]) -> bool:
+    """Whether none of some parts is prose that is not ours: then no piece of it is told."""
+    return not any(_is_prose(part.text) for part in parts if not part.letters)
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a text has words enough beside each other to be a sentence, and not a name."""
+    return _PROSE.search(text) is not None
 
 
 def _together(parts: list[Reading], text: str) -> Reading:
