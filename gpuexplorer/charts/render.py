@@ -17,7 +17,9 @@ from gpuexplorer.charts.render_spans import draw_spans
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Series
 from gpuexplorer.charts.style import STROKES, THEMES, Theme, marker_of
 from gpuexplorer.charts.ticks import log_ticks, tick_words
+from gpuexplorer.charts.told import told
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
+from gpuexplorer.core.text import columns, wrapped
 from gpuexplorer.core.units import si_scale
 from gpuexplorer.exchange import atomic_file
 
@@ -75,6 +77,7 @@ def render(spec: ChartSpec, path: Path, *, theme: str = "light") -> None:
     chosen = check_chart_target(path)
     import matplotlib as mpl
 
+    spec = told(spec)
     with atomic_file(path) as stream, mpl.rc_context(_settings(spec, THEMES[theme])):
         try:
             draw(spec, THEMES[theme]).savefig(
@@ -94,7 +97,7 @@ def svg_text(spec: ChartSpec, *, theme: str = "light") -> str:
     check_chart_target(Path("chart.svg"))
     import matplotlib as mpl
 
-    stream = io.BytesIO()
+    spec, stream = told(spec), io.BytesIO()
     with mpl.rc_context(_settings(spec, THEMES[theme])):
         try:
             draw(spec, THEMES[theme]).savefig(stream, format="svg", metadata={"Date": None})
@@ -169,6 +172,9 @@ def _height(points: float, lines: int) -> float:
 
 
 def _wrap(text: str, width: int, indent: str = "") -> list[str]:
+    if columns(text) > len(text):  # with letters that are twice as wide
+        first, *others = wrapped(text, width)
+        return [first, *(f"{indent}{line}" for line in others)]
     return textwrap.wrap(text, width, subsequent_indent=indent) if text else []
 
 

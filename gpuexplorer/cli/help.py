@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import re
-import unicodedata
 from collections.abc import Iterable
 
 from gpuexplorer.core import language
 from gpuexplorer.core.language import tr
+from gpuexplorer.core.text import wrapped
 
 ARGPARSE = (
     "usage",
@@ -28,8 +27,6 @@ ARGPARSE = (
     "one of the arguments {names} is required",
 )
 """What Python's own parser of command lines says."""
-_PIECE = re.compile(r"[\u2e80-\uffef][，。；：、！？）]*|[^\s\u2e80-\uffef]+|\s+")
-"""What stays in one line: a wide character with the sign after it, a word, a space."""
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -66,22 +63,3 @@ class HelpFormatter(argparse.HelpFormatter):
         if language.current() == language.ENGLISH:
             return super()._split_lines(text, width)
         return wrapped(" ".join(text.split()), width)
-
-
-def columns(text: str) -> int:
-    """Return how many columns a text takes on a terminal."""
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """Return a text in lines of at most so many columns, broken at spaces and wide characters."""
-    lines, taken = [""], 0
-    for piece in _PIECE.findall(text):
-        wide = columns(piece)
-        if taken and taken + wide > width:
-            lines.append("")
-            taken = 0
-        if taken or piece.strip():
-            lines[-1] += piece
-            taken += wide
-    return [line.rstrip() for line in lines]

@@ -141,7 +141,7 @@ def _check(options: argparse.Namespace) -> int:
                 asks = _solve(lesson, options.exercise, bench)
                 documents.append({"lesson": lesson.name, "asks": [_ask(one) for one in asks]})
                 good &= is_solved(asks)
-                _say(options, lesson, [(one.met, one.words) for one in asks])
+                _say(options, lesson, [(one.met, tr(one.words)) for one in asks])
                 continue
             claims = claims_of(lesson, _measured(lesson, bench))
             documents.append({"lesson": lesson.name, "claims": [_claim(one) for one in claims]})
@@ -170,21 +170,19 @@ def _solve(lesson: Lesson, word: str, bench: Bench) -> list[AskOutcome]:
 
 def _claim_words(lesson: Lesson, one: ClaimOutcome) -> str:
     kind, words = kind_words(lesson, one.claim), lesson.text[f"claim {one.claim.name}"]
-    return f"{kind}: {words} {one.words}"
+    return " ".join((f"{tr(kind)}:", words, tr(one.words)))
 
 
 def _say(options: argparse.Namespace, lesson: Lesson, lines: list[tuple[bool | None, str]]) -> None:
     """Print what came of a lesson, unless JSON has standard output for itself."""
     if options.json == "-":
         return
-    from rich.text import Text
-
     from gpuexplorer.cli.told import AsIs
 
     console = output_console()
     console.print(AsIs(lesson.text.title, style="bold"))
     for good, words in lines:
-        console.print(Text(" ".join(words.split()), style=STYLES[good]))
+        console.print(AsIs(" ".join(words.split()), style=STYLES[good]))
     console.print()
 
 

@@ -30,7 +30,7 @@ def report(error: Exception, *, verbose: bool = False) -> int:
     With ``verbose`` the traceback, also the engine's, and the whole detail follow.
     """
     told = told_of(error)
-    say(f"gpuexplorer: error: {sentence_of(error)}")
+    say_as_is(f"{OURS}error: {tr(sentence_of(error))}")  # whatever reads it knows these words
     for line in told.detail.splitlines() if verbose else shorten(told.detail):
         say_as_is(f"  {line}")
     if verbose:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpuexplorer.core.sheet import Medium, Row, Sheet
+from gpuexplorer.core.sheet import Medium, Row, Sheet, told
+from gpuexplorer.core.text import columns as columns_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,6 +37,7 @@ def print_sheet(sheet: Sheet, console: Console) -> None:
     """Print a sheet; a part without any figure is a list of its rows' reasons."""
     from rich.text import Text
 
+    sheet = told(sheet)
     last_has_notes = sheet.columns_on(Medium.TERMINAL)[-1].words
     for number, (part, rows) in enumerate(sheet.parts_on(Medium.TERMINAL).items()):
         if number:
@@ -67,7 +69,7 @@ def _table(sheet: Sheet, rows: Sequence[Row], width: int) -> Table:
     columns = sheet.columns_on(Medium.TERMINAL)
     texts = [sheet.texts(row, Medium.TERMINAL) for row in rows]
     needed = [
-        WORDS if column.words else max(len(text) for text in (column.title, *cells)) + SPACE
+        WORDS if column.words else max(columns_of(text) for text in (column.title, *cells)) + SPACE
         for column, *cells in zip(columns, *texts, strict=True)
     ]
     table = plain_table()

@@ -12,6 +12,11 @@ def folder() -> Path:
     return inside if inside.is_dir() else package.parent / "resources"
 
 
-def text(*parts: str) -> str:
-    """Return a text file's content."""
-    return folder().joinpath(*parts).read_text(encoding="utf-8")
+def text(*parts: str, language: str = "") -> str:
+    """Return a text file's content: that of ``name.LANGUAGE.md`` for ``name.md``, if there is one.
+
+    Without a language, or in one that has no such file, it is the file itself.
+    """
+    path = folder().joinpath(*parts)
+    own = path.with_suffix(f".{language}{path.suffix}") if language else path
+    return (own if own.is_file() else path).read_text(encoding="utf-8")

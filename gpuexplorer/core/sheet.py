@@ -7,10 +7,13 @@ A row has a cell for each column it fills, and the keys of the chart's marks tha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Flag, auto
 from functools import cached_property
 from typing import Literal
+
+from gpuexplorer.core import language
+from gpuexplorer.core.language import tr
 
 Role = Literal[
     "",
@@ -159,6 +162,30 @@ class Sheet:
     def row_of(self, key: str) -> Row | None:
         """Return the first row that a mark of the chart stands for; None where there is none."""
         return next((row for row in self.rows if key in row.marks), None)
+
+
+def told(sheet: Sheet) -> Sheet:
+    """Return a table for readers with its words as the language of the process says them.
+
+    Names of columns, keys of marks and values are the same; a file takes the table as it is.
+    """
+    if language.current() == language.ENGLISH:
+        return sheet
+    return Sheet(
+        tr(sheet.title),
+        tuple(replace(one, title=tr(one.title), tip=tr(one.tip)) for one in sheet.columns),
+        tuple(map(_told, sheet.rows)),
+        tuple(map(tr, sheet.notes)),
+    )
+
+
+def _told(row: Row) -> Row:
+    cells = {name: replace(cell, text=tr(cell.text)) for name, cell in row.cells.items()}
+    marks = {key: tr(words) for key, words in row.marks.items()}
+    return replace(
+        row, title=tr(row.title), cells=cells, tip=tr(row.tip), marks=marks, note=tr(row.note),
+        part=tr(row.part),
+    )  # fmt: skip
 
 
 def _raw(cell: Cell, attribute: str) -> object:

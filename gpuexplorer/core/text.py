@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from difflib import unified_diff
 
 REPLACEMENT = "\ufffd"
@@ -17,6 +18,9 @@ _UNSAFE = re.compile(
 )
 """Controls but for tabs and ends of lines; what turns the direction of writing; halves of
 characters; what is no character."""
+
+_PIECE = re.compile(r"[\u2e80-\uffef][，。；：、！？）]*|[^\s\u2e80-\uffef]+|\s+")
+"""What stays in one line: a wide character with the sign after it, a word, a space."""
 
 
 def visible(text: str) -> str:
@@ -48,3 +52,22 @@ def differing(before: str, after: str, before_name: str, after_name: str) -> str
         before.splitlines(), after.splitlines(), before_name, after_name, lineterm=""
     )
     return "\n".join(lines)
+
+
+def columns(text: str) -> int:
+    """Return how many columns a text takes on a terminal."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return a text in lines of at most so many columns, broken at spaces and wide characters."""
+    lines, taken = [""], 0
+    for piece in _PIECE.findall(text):
+        wide = columns(piece)
+        if taken and taken + wide > width:
+            lines.append("")
+            taken = 0
+        if taken or piece.strip():
+            lines[-1] += piece
+            taken += wide
+    return [line.rstrip() for line in lines]

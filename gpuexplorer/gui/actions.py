@@ -10,6 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QWidget
 
+from gpuexplorer.core.language import tr
+from gpuexplorer.core.language.available import SYSTEM, languages
 from gpuexplorer.gui.places import Places
 from gpuexplorer.gui.settings import TEXT_SIZES
 from gpuexplorer.gui.theme import CHOICES, Choice
@@ -198,6 +200,18 @@ class Commands:
                 for size in TEXT_SIZES
             }
         )
+        self.languages = self._one_of(
+            {
+                name: make(
+                    title,
+                    "The language of the window, at once, with everything that is shown; files\n"
+                    "and documents are the same in every language",
+                    name=f"language_{name}",
+                    checkable=True,
+                )
+                for name, title in {SYSTEM: "As the system", **languages()}.items()
+            }
+        )
         self.palette = make("Find a command…", "Do anything by typing a part of its name", "Ctrl+K")
         self.next_view = make("Next view", "Show the view to the right", "Ctrl+Tab")
         self.previous_view = make("Previous view", "Show the view to the left", "Ctrl+Shift+Tab")
@@ -238,13 +252,13 @@ class Commands:
         """Let a command be given, or make it grey with the reason in its tips."""
         lines = [*self._tips[action].splitlines(), *([reason] if reason else [])]
         action.setEnabled(not reason)
-        action.setToolTip("\n".join(lines))
-        action.setStatusTip(reason or " ".join(lines))
+        action.setToolTip(tr("\n".join(lines)))
+        action.setStatusTip(tr(reason or " ".join(lines)))
 
     def _make(
         self, words: str, tip: str, key: str = "", *, name: str = "", checkable: bool = False
     ) -> QAction:
-        action = QAction(words, self._window)
+        action = QAction(tr(words), self._window)
         if key:
             action.setShortcut(QKeySequence(key))
             tip = f"{tip} ({QKeySequence(key).toString()})"

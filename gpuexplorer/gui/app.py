@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QEvent, QTimer, Signal
+from PySide6.QtCore import QEvent, QLibraryInfo, QLocale, QTimer, QTranslator, Signal
 from PySide6.QtGui import QFileOpenEvent, QIcon
 from PySide6.QtWidgets import QApplication
 
-from gpuexplorer.core import resources
+from gpuexplorer.core import language, resources
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language.available import VARIABLE as LANGUAGE_VARIABLE
+from gpuexplorer.core.language.available import chosen
 from gpuexplorer.core.shared_device import usual_sharing
 from gpuexplorer.engine.client import EngineOptions
 from gpuexplorer.gui import allocator, restart, typeface
@@ -56,6 +58,7 @@ log = logging.getLogger("gpuexplorer.gui")
 DESKTOP_ID = "io.github.gpuexplorer.GPUExplorer"
 """The menu entry's name, by which desktops find the icon of an open window."""
 SCALE = "QT_SCALE_FACTOR"
+QT_WORDS = "qtWords"
 SWITCH_S = 0.0005
 """How long the worker may keep the interpreter from the main thread (Python's own: 5 ms)."""
 
@@ -67,6 +70,7 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
         "--engine", "--python", dest="python", metavar="NAME|PATH", help="the engine's Python"
     )
     parser.add_argument("--threads", type=int, metavar="T", help="CPU threads work may use")
+    parser.add_argument("--language", metavar="NAME", help="the language of the window")
     sessions = [word for word in argv if is_session(word)]
     options = parser.parse_known_args([word for word in argv if not is_session(word)])[0]
     options.session = Path(sessions[0]) if sessions else None
@@ -91,6 +95,8 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
         del words[0]
     options = _options(words)
     settings = Settings()
+    asked = QLocale.system().uiLanguages()
+    language.use(chosen(options.language, remembered=settings.language, system=asked))
     existing = QApplication.instance()
     if existing is None:
         gc.freeze()  # what was imported stays, and need not be walked through
@@ -107,6 +113,7 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     if icon.is_file():
         application.setWindowIcon(QIcon(str(icon)))
     typeface.choose(application)
+    _translate_qt(application)
     look = make_theme(application, settings.theme, dressed=False)
     folders, complaints = _kernel_folders(options.kernels, settings.kernel_folders)
     experiment = Experiment(load(folders))
@@ -130,6 +137,19 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     look.dress()
     window.show()
     return application, window
+
+
+def _translate_qt(application: QApplication) -> None:
+    """Have Qt's own words, such as those of its dialogs' buttons, in the window's language."""
+    before = application.findChild(QTranslator, QT_WORDS)
+    if before is not None:
+        application.removeTranslator(before)
+        before.deleteLater()
+    translator = QTranslator(application)
+    translator.setObjectName(QT_WORDS)
+    folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+    if translator.load(f"qtbase_{language.current()}", folder):
+        application.installTranslator(translator)
 
 
 def _enlarged(times: float, words: list[str]) -> Application:
@@ -205,11 +225,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     ticks.timeout.connect(lambda: None)
     ticks.start(500)
     code: int = application.exec()
-    ticks.stop()
     code = end(window, code)
+    while window.restart.left is not None and window.restart.in_place:
+        restart.leave(window.restart.left)
+        window.deleteLater()
+        application, window = create(without_language(words))
+        _catch_all(window)
+        _close_on_interrupt(window)
+        code = end(window, application.exec())
+    ticks.stop()
     if window.restart.left is not None:
         restart.start_again(words, window.restart.left)
     return code
+
+
+def without_language(words: Sequence[str]) -> list[str]:
+    """Return arguments for a window whose language was chosen in the one before."""
+    os.environ.pop(LANGUAGE_VARIABLE, None)
+    left, skip = [], False
+    for word in words:
+        if not skip and word != "--language" and not word.startswith("--language="):
+            left.append(word)
+        skip = word == "--language"
+    return left
 
 
 def end(window: MainWindow, code: int) -> int:

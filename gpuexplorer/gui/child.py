@@ -12,6 +12,8 @@ from pathlib import Path
 
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.frozen import module_command
+from gpuexplorer.core.language import given
+from gpuexplorer.core.language.available import VARIABLE
 from gpuexplorer.engine.surroundings import own_environment
 
 CONVERTED: dict[str, tuple[str, str]] = {
@@ -44,7 +46,7 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=own_environment(),
+                env=own_environment() | {VARIABLE: given()},
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
             if self._ended:

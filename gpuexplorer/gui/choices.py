@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
@@ -12,6 +11,7 @@ from gpuexplorer.gui.actions import Commands, when
 from gpuexplorer.gui.engine import EngineChoice
 from gpuexplorer.gui.idle_calibration import IdleCalibration
 from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.restart import Restart
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.theme import Choice, theme
@@ -28,7 +28,7 @@ class Choices(QObject):
         settings: Settings,
         engine: EngineChoice,
         idle_calibration: IdleCalibration,
-        restart: Callable[[], None],
+        restart: Restart,
     ) -> None:
         super().__init__(session)
         self.settings = settings
@@ -55,6 +55,9 @@ class Choices(QObject):
             when(action, partial(self.choose_theme, choice))
         for size, action in commands.text_sizes.items():
             when(action, partial(self._choose_text_size, size))
+        commands.languages[settings.language].setChecked(True)
+        for name, action in commands.languages.items():
+            when(action, partial(self._choose_language, name))
 
     def choose_theme(self, choice: Choice) -> None:
         """Use these colours, now and from now on."""
@@ -68,7 +71,13 @@ class Choices(QObject):
         if size == self._text_size:
             self.notice.emit(None)
         else:
-            self.notice.emit(Notice("info", text, (("Restart now", self._restart),)))
+            self.notice.emit(Notice("info", text, (("Restart now", self._restart.begin),)))
+
+    def _choose_language(self, name: str) -> None:
+        """Have the window made again in this language, with everything that it shows."""
+        if name != self.settings.language:
+            self.settings.language = name
+            self._restart.begin(in_place=True)
 
     def _set_live_at_start(self, on: bool) -> None:
         """Measure by itself from now on when the window opens, or not."""

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from gpuexplorer.cli.checks import Check
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.private import without_private
 from gpuexplorer.gui.child import Child
 from gpuexplorer.gui.info_dialog import InfoDialog
@@ -75,9 +76,9 @@ class DoctorDialog(InfoDialog):
         self._job: DoctorJob | None = None
         self.report: Report | None = None
         self._words = ""
-        self.copy_button.setText("&Copy report")
+        self.copy_button.setText(tr("&Copy report"))
         self.copy_button.setToolTip(
-            "Copy the report as text. Home folder, user name and machine name are left out"
+            tr("Copy the report as text. Home folder, user name and machine name are left out")
         )
         self.again_button = self.add_button(
             "Check &again", "Again", "Look once more, with what was installed meanwhile"
@@ -133,20 +134,20 @@ class DoctorDialog(InfoDialog):
     def html(self) -> str:
         """Return the report with marks and colours."""
         if self.report is None:
-            return f"<p>{escape(self._words)}</p>"
-        colours, parts = theme(), [f"<p><b>{escape(self._words)}</b></p>"]
+            return f"<p>{escape(tr(self._words))}</p>"
+        colours, parts = theme(), [f"<p><b>{escape(tr(self._words))}</b></p>"]
         for area, checks in groupby(self.report.checks, lambda check: check.area):
-            parts.append(f"<p><b>{escape(capital(area))}</b></p><table>")
+            parts.append(f"<p><b>{escape(tr(capital(area)))}</b></p><table>")
             for check in checks:
                 mark, colour = MARKS[check.status]
                 parts.append(
                     f'<tr><td width="18" style="color: {colours.colour(colour)}">{mark}</td>'
-                    f"<td>{escape(check.name)}: {escape(check.found)}"
+                    f"<td>{escape(tr(check.name))}: {escape(tr(check.found))}"
                 )
                 if check.remedy:
                     muted = colours.colour("muted")
                     parts.append(
-                        f'<br><span style="color: {muted}">→ {escape(check.remedy)}</span>'
+                        f'<br><span style="color: {muted}">→ {escape(tr(check.remedy))}</span>'
                     )
                 parts.append("</td></tr>")
             parts.append("</table>")

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QComboBox, QWidget
 
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import tr
 from gpuexplorer.engine.cores import default_threads, usable_cores
 from gpuexplorer.engine.interpreters import (
     BUILT_IN,
@@ -78,8 +79,8 @@ def offer_engines(
     """
     with QSignalBlocker(box):
         if devices is not None and lacks_cuda(devices):
-            box.addItem("NVIDIA GPU: set up an engine for it…", SET_UP_ITEM)
-        box.addItem("Engines: other Pythons…", ENGINES_ITEM)
+            box.addItem(tr("NVIDIA GPU: set up an engine for it…"), SET_UP_ITEM)
+        box.addItem(tr("Engines: other Pythons…"), ENGINES_ITEM)
         for place in elsewhere(word):
             _offer_machine(box, place)
 
@@ -92,11 +93,11 @@ def _offer_machine(box: QComboBox, place: Elsewhere) -> None:
         model.appendRow(heading(title))
     tip = "Ends the present engine and measures there; what was measured is kept"
     for device in place.devices:
-        box.addItem(f"{device.name} · {device.id}", f"{ELSEWHERE}{place.engine}:{device.id}")
-        box.setItemData(box.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
+        box.addItem(tr(f"{device.name} · {device.id}"), f"{ELSEWHERE}{place.engine}:{device.id}")
+        box.setItemData(box.count() - 1, tr(tip), Qt.ItemDataRole.ToolTipRole)
     if not place.devices:
-        box.addItem("Connect, and see its devices", f"{ELSEWHERE}{place.engine}:auto")
-        box.setItemData(box.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
+        box.addItem(tr("Connect, and see its devices"), f"{ELSEWHERE}{place.engine}:auto")
+        box.setItemData(box.count() - 1, tr(tip), Qt.ItemDataRole.ToolTipRole)
 
 
 class EngineChoice(QObject):

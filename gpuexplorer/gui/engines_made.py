@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.machine import Machine
 from gpuexplorer.gui.model.engines import EnginesModel
@@ -84,8 +85,8 @@ class MadeEngines(QObject):
         buttons = QMessageBox.StandardButton
         answer = QMessageBox.question(
             self._window,
-            "Remove an engine",
-            f"Delete '{name}' with everything in it?\n\n{' '.join(sentences)}",
+            tr("Remove an engine"),
+            tr(f"Delete '{name}' with everything in it?\n\n{' '.join(sentences)}"),
             buttons.Yes | buttons.Cancel,
             buttons.Cancel,
         )
@@ -96,9 +97,11 @@ class MadeEngines(QObject):
         buttons = QMessageBox.StandardButton
         answer = QMessageBox.question(
             self._window,
-            "Remove an engine",
-            f"Delete what was set up for '{name}' on {machine.host} as well?\n\nNo only forgets "
-            "the name here. Runs that were measured there stay in the history.",
+            tr("Remove an engine"),
+            tr(
+                f"Delete what was set up for '{name}' on {machine.host} as well?\n\nNo only "
+                "forgets the name here. Runs that were measured there stay in the history."
+            ),
             buttons.Yes | buttons.No | buttons.Cancel,
             buttons.Cancel,
         )

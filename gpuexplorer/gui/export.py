@@ -18,6 +18,7 @@ from gpuexplorer import exchange
 from gpuexplorer.charts.build import run_chart
 from gpuexplorer.charts.roofline import roofline_chart
 from gpuexplorer.charts.spec import ChartSpec, encode
+from gpuexplorer.charts.told import told
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
@@ -80,7 +81,7 @@ class Exported:
         if suffix in self.others:
             self.others[suffix](path)
         elif suffix in CHARTS:
-            render(encode(self.chart()), path, scheme)
+            render(encode(told(self.chart())), path, scheme)
         elif suffix == "csv":
             self.csv(path)
         elif suffix == "json":

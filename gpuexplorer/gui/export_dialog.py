@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.settings import Settings
 
@@ -48,31 +49,31 @@ class ExportDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("exportDialog")
         self.setProperty(PAGE, "exchange")
-        self.setWindowTitle("Export")
+        self.setWindowTitle(tr("Export"))
         self._formats, self._pictures, self._settings = formats, pictures, settings
         self.format_box = QComboBox()
         self.format_box.setObjectName("exportFormat")
         for ending, words in formats.items():
-            self.format_box.addItem(f"{words} (.{ending})", ending)
+            self.format_box.addItem(tr(f"{words} (.{ending})"), ending)
         first = suffix or settings.export_format
         self.format_box.setCurrentIndex(max(0, self.format_box.findData(first)))
         self.path_box = QLineEdit()
         self.path_box.setObjectName("exportFile")
         self.path_box.setMinimumWidth(self.fontMetrics().averageCharWidth() * NAME_CHARACTERS)
-        self.path_box.setText(str(settings.export_folder / f"{stem}.{self.suffix}"))
-        browse = QPushButton("&Browse…")
+        self.path_box.setText(as_is(str(settings.export_folder / f"{stem}.{self.suffix}")))
+        browse = QPushButton(tr("&Browse…"))
         browse.setObjectName("exportBrowse")
         browse.setAutoDefault(False)
         self.colours_box = QComboBox()
         self.colours_box.setObjectName("exportColours")
-        self.colours_box.addItems(["Light, for paper", "As in the window"])
+        self.colours_box.addItems([tr("Light, for paper"), tr("As in the window")])
         self.colours_box.setCurrentIndex(int(settings.pictures_as_window))
         self.words = QLabel()
         self.words.setObjectName("exportWords")
         self.words.setProperty("role", "muted")
         self._buttons = QDialogButtonBox()
-        self._buttons.addButton("Cancel", QDialogButtonBox.ButtonRole.RejectRole)
-        self.export_button = QPushButton("&Export")
+        self._buttons.addButton(tr("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
+        self.export_button = QPushButton(tr("&Export"))
         self.export_button.setObjectName("exportNow")
         self.export_button.setDefault(True)
         self.export_button.setProperty("role", "leads")
@@ -83,8 +84,8 @@ class ExportDialog(QDialog):
         form = QFormLayout()
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         for words, box in (("F&ormat", self.format_box), ("&Colours", self.colours_box)):
-            form.addRow(words, box)
-        label = QLabel("&File")
+            form.addRow(tr(words), box)
+        label = QLabel(tr("&File"))
         label.setBuddy(self.path_box)
         form.insertRow(1, label, row)
         column = QVBoxLayout(self)
@@ -127,7 +128,7 @@ class ExportDialog(QDialog):
         name = self.path_box.text()
         ending = self._ending(name)
         bare = name.removesuffix(f".{ending}") if ending else name
-        self.path_box.setText(f"{bare}.{self.suffix}")
+        self.path_box.setText(as_is(f"{bare}.{self.suffix}"))
         self._show()
 
     def _follow_name(self, name: str) -> None:
@@ -140,12 +141,13 @@ class ExportDialog(QDialog):
             self._show()
 
     def _browse(self) -> None:
+        kind = tr(f"{self._formats[self.suffix]} (*.{self.suffix})")
         name, _ = QFileDialog.getSaveFileName(
-            self, "Export", str(self.path), f"{self._formats[self.suffix]} (*.{self.suffix})",
+            self, tr("Export"), str(self.path), tr(kind),
             options=QFileDialog.Option.DontConfirmOverwrite,
         )  # fmt: skip
         if name:
-            self.path_box.setText(name)
+            self.path_box.setText(as_is(name))
             self._follow_name(name)
 
     def _show(self) -> None:
@@ -161,7 +163,7 @@ class ExportDialog(QDialog):
             words, can = "There is no such folder: choose another one.", False
         elif path.exists():
             words = f"{path.name} exists: Export replaces it."
-        self.words.setText(words)
+        self.words.setText(tr(words))
         self.export_button.setEnabled(can)
 
     def accept(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from html import escape
 
@@ -23,7 +24,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuexplorer.core import resources
+from gpuexplorer.core import language, resources
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.keys import ENTER
 from gpuexplorer.gui.model.help_search import marked, parts_of, search
 from gpuexplorer.gui.screen import open_size
@@ -86,13 +88,27 @@ MOVES = frozenset({Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key
 Index = QModelIndex | QPersistentModelIndex
 LIST_WIDTH = 34
 """Letters that the list of pages is wide."""
+HEADING = re.compile("#+ ")
 MARKED = '<span style="background-color: {colour}; font-weight: 600">{words}</span>'
 
 
-@lru_cache(maxsize=1)
 def contents() -> dict[str, tuple[str, str]]:
-    """Return title and Markdown of every page."""
-    return {name: (title, resources.text("help", f"{name}.md")) for name, title in PAGES.items()}
+    """Return title and Markdown of every page, in the language of the window."""
+    return _contents(language.current())
+
+
+@lru_cache(maxsize=2)
+def _contents(of: str) -> dict[str, tuple[str, str]]:
+    return {
+        name: (tr(title), resources.text("help", f"{name}.md", language=of))
+        for name, title in PAGES.items()
+    }
+
+
+def headings(markdown: str) -> list[str]:
+    """Return the headings of a page, in their order, which is the same in every language."""
+    prose = "".join(markdown.split("```")[::2])
+    return [line.lstrip("# ") for line in prose.split("\n") if HEADING.match(line)]
 
 
 class Row(QStyledItemDelegate):
@@ -148,14 +164,14 @@ class HelpWindow(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("helpWindow")
-        self.setWindowTitle("GPU Explorer: help")
+        self.setWindowTitle(tr("GPU Explorer: help"))
         self.resize(open_size(self, 900, 620))
         self.field = QLineEdit()
         self.field.setObjectName("helpSearch")
-        self.field.setAccessibleName("Search the help")
-        self.field.setPlaceholderText("Search (Ctrl+F)")
+        self.field.setAccessibleName(tr("Search the help"))
+        self.field.setPlaceholderText(tr("Search (Ctrl+F)"))
         self.field.setToolTip(
-            "Find words in all pages: Up and Down for the page, Enter for the place"
+            tr("Find words in all pages: Up and Down for the page, Enter for the place")
         )
         self.field.setClearButtonEnabled(True)
         self.field.textChanged.connect(self._fill)
@@ -169,7 +185,7 @@ class HelpWindow(QDialog):
         self.nothing.hide()
         self.list = QListWidget()
         self.list.setObjectName("helpList")
-        self.list.setAccessibleName("Help pages")
+        self.list.setAccessibleName(tr("Help pages"))
         self.list.setItemDelegate(Row(self.list))
         self.list.setResizeMode(QListWidget.ResizeMode.Adjust)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -177,7 +193,7 @@ class HelpWindow(QDialog):
         self.list.currentItemChanged.connect(self._chosen)
         self.browser = QTextBrowser()
         self.browser.setObjectName("helpBrowser")
-        self.browser.setAccessibleName("Help page")
+        self.browser.setAccessibleName(tr("Help page"))
         self.browser.setOpenLinks(False)
         self.browser.anchorClicked.connect(self._follow)
         self.browser.document().setDocumentMargin(18)
@@ -208,10 +224,14 @@ class HelpWindow(QDialog):
             self._scroll_to(section)
 
     def _scroll_to(self, section: str) -> None:
+        name = self.list.currentItem().data(Qt.ItemDataRole.UserRole)
+        sections = headings(resources.text("help", f"{name}.md"))
+        before = sections.index(section) if section in sections else -1
         document = self.browser.document()
         block = document.begin()
-        while block.isValid():
-            if block.blockFormat().headingLevel() and block.text() == section:
+        while block.isValid() and before >= 0:
+            before -= bool(block.blockFormat().headingLevel())
+            if before < 0:
                 top = document.documentLayout().blockBoundingRect(block).top()
                 self.browser.verticalScrollBar().setValue(int(top) - HEADING_MARGIN)
                 return
@@ -229,7 +249,7 @@ class HelpWindow(QDialog):
         for name in found if parts_of(typed) else PAGES:
             self._add(name, found.get(name, ""))
         self.nothing.setVisible(not self.list.count())
-        self.nothing.setText(f"No page has “{typed.strip()}”.")
+        self.nothing.setText(tr(f"No page has “{typed.strip()}”."))
         shown = [
             self.list.item(row).data(Qt.ItemDataRole.UserRole) for row in range(self.list.count())
         ]
@@ -240,12 +260,13 @@ class HelpWindow(QDialog):
             self._mark()
 
     def _add(self, name: str, excerpt: str) -> None:
-        item = QListWidgetItem(PAGES[name])
+        title = tr(PAGES[name])
+        item = QListWidgetItem(as_is(title))
         item.setData(Qt.ItemDataRole.UserRole, name)
         if excerpt:
-            title, words = self._marked(PAGES[name]), self._marked(excerpt)
-            item.setData(FOUND, f"<b>{title}</b><br>{words}")
-            item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{PAGES[name]}: {excerpt}")
+            words = self._marked(excerpt)
+            item.setData(FOUND, f"<b>{self._marked(title)}</b><br>{words}")
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{title}: {excerpt}")
         self.list.addItem(item)
 
     def _marked(self, text: str) -> str:

@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.gui.child import Child
 from gpuexplorer.gui.notice import Notice, capital
@@ -57,7 +58,7 @@ class Importer(QObject):
     def ask_import(self) -> None:
         """Ask for files and import them."""
         folder = str(self._settings.export_folder)
-        names, _ = QFileDialog.getOpenFileNames(self._window, "Import runs", folder, READ)
+        names, _ = QFileDialog.getOpenFileNames(self._window, tr("Import runs"), folder, tr(READ))
         if names:
             self.take([Path(name) for name in names])
 

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 import gpuexplorer
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.button import button
@@ -33,12 +34,12 @@ class InfoDialog(QDialog):
         super().__init__(parent)
         self._name = name
         self.setObjectName(f"{name}Dialog")
-        self.setWindowTitle(title)
-        self.heading = QLabel(title)
+        self.setWindowTitle(tr(title))
+        self.heading = QLabel(tr(title))
         self.heading.setProperty("role", "title")
         self.text = QTextBrowser()
         self.text.setObjectName(f"{name}Text")
-        self.text.setAccessibleName(title)
+        self.text.setAccessibleName(tr(title))
         self.text.setOpenExternalLinks(True)
         self.foot = QHBoxLayout()
         self.foot.setSpacing(8)
@@ -73,7 +74,7 @@ class InfoDialog(QDialog):
 
     def refresh(self) -> None:
         """Show what there is to tell, in the colours of the window."""
-        self.text.setHtml(self.html())
+        self.text.setHtml(tr(self.html()))
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.plain())

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import listed
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.session import Session
@@ -70,7 +71,7 @@ class Kernels(QObject):
     def pick(self) -> None:
         """Ask for a folder and open it."""
         name = QFileDialog.getExistingDirectory(
-            self._window, "Open kernels folder", str(Path.home())
+            self._window, tr("Open kernels folder"), str(Path.home())
         )
         if name:
             self.open(Path(name))

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.export import Exported, Exports
 from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.model.live import Run, origin_words
@@ -111,7 +112,7 @@ class Panels(QSplitter):
             (self.history.table, "History: runs"),
             (self.history.bar.search, "Search the history"),
         ):
-            widget.setAccessibleName(name)
+            widget.setAccessibleName(tr(name))
         pages: tuple[tuple[QWidget, str], ...] = (
             (self.experiment, "first-steps"),
             (self.insight, "what-numbers-promise"),

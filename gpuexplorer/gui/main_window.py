@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.engine.cores import default_threads
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui import able
@@ -69,7 +70,7 @@ class MainWindow(KeyWindow):
     ) -> None:
         super().__init__()
         self.setObjectName("mainWindow")
-        self.setWindowTitle("GPU Explorer")
+        self.setWindowTitle(as_is("GPU Explorer"))
         self.session, self.settings = session, settings
         self.listener = Listener(session)
         self._painted = False
@@ -87,9 +88,7 @@ class MainWindow(KeyWindow):
         self.dialogs = Dialogs(self, session, settings, self.sessions, self.kernels)
         self.restart = Restart(self, session, self.sessions, self._may_close)
         self.restart.notice.connect(self.show_notice)
-        self.choices = Choices(
-            session, settings, self.engine, self.idle_calibration, self.restart.begin
-        )
+        self.choices = Choices(session, settings, self.engine, self.idle_calibration, self.restart)
         self.commands = Commands(self, self.engine.thread_choices, default_threads())
         self._put_together()
         self._connect_session()
@@ -317,7 +316,7 @@ class MainWindow(KeyWindow):
         """Offer no devices of the engine that has ended while another one starts."""
         with QSignalBlocker(self.device_box):
             self.device_box.clear()
-            self.device_box.addItem("looking for devices…", "auto")
+            self.device_box.addItem(tr("looking for devices…"), "auto")
         offer_engines(self.device_box, word=self.session.options.python)
 
     def device_chosen(self) -> None:
@@ -336,7 +335,7 @@ class MainWindow(KeyWindow):
         session, commands = self.session, self.commands
         with QSignalBlocker(commands.live):
             commands.live.setChecked(session.live)
-        commands.live.setText("Live")
+        commands.live.setText(tr("Live"))
         has_result = any(tab.has_result for tab in self.panels.parts.values())
         able.follow_state(commands, session, has_result=has_result)
         commands.threads[self.engine.threads].setChecked(True)
@@ -484,7 +483,7 @@ class MainWindow(KeyWindow):
 
     def show_title(self) -> None:
         """Name the session's file, and whether it lacks changes."""
-        self.setWindowTitle(self.sessions.title)
+        self.setWindowTitle(as_is(self.sessions.title))
         self.setWindowModified(self.sessions.modified)
 
     def _show_palette(self) -> None:
@@ -496,12 +495,12 @@ class MainWindow(KeyWindow):
         menu = self.menus.recent
         menu.clear()
         for path in self.settings.recent_sessions:
-            action = menu.addAction(path.name)
-            action.setToolTip(str(path))
-            action.setStatusTip(str(path))
+            action = menu.addAction(as_is(path.name))
+            action.setToolTip(as_is(str(path)))
+            action.setStatusTip(as_is(str(path)))
             when(action, partial(self.sessions.open, path))
         if not menu.actions():
-            menu.addAction("None yet").setEnabled(False)
+            menu.addAction(tr("None yet")).setEnabled(False)
 
     def apply(self, change: Change) -> None:
         """Follow a piece of advice: the knobs in one step, the engine's threads by a restart."""

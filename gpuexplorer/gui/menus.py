@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.actions import THREADS_TIP, Commands
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
@@ -35,9 +36,9 @@ class Menus:
         views: Mapping[str, Sequence[QAction]],
         welcome: QAction,
     ) -> None:
-        file = bar.addMenu("&File")
+        file = bar.addMenu(tr("&File"))
         file.addAction(commands.open_session)
-        self.recent = QMenu("Recent sessions", file)
+        self.recent = QMenu(tr("Recent sessions"), file)
         self.recent.setObjectName("recentSessions")
         file.addMenu(self.recent)
         file.addActions([commands.save_session, commands.save_session_as, commands.session_notes])
@@ -55,41 +56,48 @@ class Menus:
         file.addActions([commands.export, commands.report, commands.import_runs])
         file.addSeparator()
         file.addAction(commands.quit)
-        edit = bar.addMenu("&Edit")
+        edit = bar.addMenu(tr("&Edit"))
         edit.addActions([commands.undo, commands.redo])
         edit.addSeparator()
         edit.addActions([commands.copy_command, commands.copy_script])
         edit.addSeparator()
         edit.addAction(commands.palette)
-        run = bar.addMenu("&Run")
+        run = bar.addMenu(tr("&Run"))
         run.addActions([commands.live, commands.stop, commands.pin, commands.analyse])
         run.addSeparator()
         run.addActions([commands.use_tuned])
         run.addSeparator()
         run.addActions([commands.live_at_start])
         run.addMenu(threads_menu(run, commands))
-        view = bar.addMenu("&View")
+        view = bar.addMenu(tr("&View"))
         for place, shown in views.items():
-            menu = QMenu(place, view)
+            menu = QMenu(tr(place), view)
             menu.setToolTipsVisible(True)
             menu.addActions(list(shown))
             view.addMenu(menu)
         view.addActions([commands.next_view, commands.previous_view])
         view.addSeparator()
         view.addActions(list(commands.themes.values()))
-        text_size = QMenu("Text size", view)
+        text_size = QMenu(tr("Text size"), view)
         text_size.addActions(list(commands.text_sizes.values()))
         view.addMenu(text_size)
         view.addSeparator()
         view.addActions(list(panels))
         view.addSeparator()
         view.addActions([commands.device_plots, commands.follow, commands.present])
-        settings = bar.addMenu("&Settings")
+        settings = bar.addMenu(tr("&Settings"))
         settings.addActions([commands.engines, commands.restart_engine])
         settings.addSeparator()
+        if len(commands.languages) > 2:  # another one than English
+            spoken = QMenu(tr("Language"), settings)
+            spoken.setObjectName("languageMenu")
+            spoken.setToolTipsVisible(True)
+            spoken.addActions(list(commands.languages.values()))
+            settings.addMenu(tr(spoken))
+            settings.addSeparator()
         settings.addAction(commands.calibrates_when_idle)
         settings.addActions([commands.waits_for_others, commands.leaves_processor])
-        about = bar.addMenu("&Help")
+        about = bar.addMenu(tr("&Help"))
         about.addActions(
             [commands.help, welcome, commands.self_test, commands.doctor, commands.about]
         )
@@ -99,10 +107,10 @@ class Menus:
 
 def threads_menu(parent: QMenu, commands: Commands) -> QMenu:
     """Return a menu of the numbers of CPU threads, which says what they are for."""
-    menu = QMenu("CPU threads", parent)
+    menu = QMenu(tr("CPU threads"), parent)
     menu.setObjectName("threadsMenu")
-    menu.menuAction().setToolTip(THREADS_TIP)
-    menu.menuAction().setStatusTip(" ".join(THREADS_TIP.splitlines()))
+    menu.menuAction().setToolTip(tr(THREADS_TIP))
+    menu.menuAction().setStatusTip(tr(" ".join(THREADS_TIP.splitlines())))
     menu.setToolTipsVisible(True)
     menu.addActions(list(commands.threads.values()))
     return menu
@@ -116,7 +124,7 @@ class MainBar(QToolBar):
     """The toolbar: live, stop, pin, export, and the device at the right."""
 
     def __init__(self, commands: Commands) -> None:
-        super().__init__("Main")
+        super().__init__(tr("Main"))
         self._commands = commands
         self.setObjectName("toolbar")
         self.setMovable(False)
@@ -132,7 +140,7 @@ class MainBar(QToolBar):
         spacer = QWidget()
         spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(spacer)
-        label = QLabel("Device")
+        label = QLabel(tr("Device"))
         label.setContentsMargins(0, 0, 4, 0)
         label.setProperty("role", "muted")
         self.addWidget(label)
@@ -142,7 +150,7 @@ class MainBar(QToolBar):
         )
         self.device_box.setMinimumContentsLength(30)
         self.device_box.setMinimumWidth(for_text(DEVICE_LEAST_WIDTH))
-        self.device_box.addItem("looking for devices…", "auto")
+        self.device_box.addItem(tr("looking for devices…"), "auto")
         self.addWidget(self.device_box)
         theme().changed.connect(self._repaint_theme)
         self._repaint_theme()

@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.drops import FileDrops, dropped_file
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.notice import Notice, capital
@@ -58,7 +59,9 @@ class OwnFiles(QObject):
     def pick(self) -> None:
         """Ask for a file and open it."""
         folder = next((f.parent for f in self._kernels.folders if is_own_file(f)), Path.home())
-        name, _ = QFileDialog.getOpenFileName(self._window, "Open file", str(folder), FILTER)
+        name, _ = QFileDialog.getOpenFileName(
+            self._window, tr("Open file"), str(folder), tr(FILTER)
+        )
         if name:
             self.open(Path(name))
 

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.drops import FileDrops
 from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.model.experiment import Experiment
@@ -38,7 +39,7 @@ class OwnLessons(QObject):
     def pick(self) -> None:
         """Ask for a folder and open it."""
         name = QFileDialog.getExistingDirectory(
-            self._window, "Open lessons folder", str(Path.home())
+            self._window, tr("Open lessons folder"), str(Path.home())
         )
         if name:
             self.open(Path(name))

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.typeface import for_text
 
 WIDTH, ROWS = 560, 12
@@ -74,18 +75,18 @@ class Palette(QDialog):
     def __init__(self, window: QWidget, found: Callable[[], Sequence[Entry]]) -> None:
         super().__init__(window, Qt.WindowType.Popup)
         self.setObjectName("palette")
-        self.setAccessibleName("Commands")
+        self.setAccessibleName(tr("Commands"))
         self._found = found
         self._entries: Sequence[Entry] = ()
         self.field = QLineEdit()
         self.field.setObjectName("paletteField")
-        self.field.setPlaceholderText("Type a command")
-        self.field.setAccessibleName("Command")
+        self.field.setPlaceholderText(tr("Type a command"))
+        self.field.setAccessibleName(tr("Command"))
         self.field.textEdited.connect(self._show_matching)
         self.field.installEventFilter(self)
         self.list = QTreeWidget()
         self.list.setObjectName("paletteList")
-        self.list.setAccessibleName("Commands that match")
+        self.list.setAccessibleName(tr("Commands that match"))
         self.list.setColumnCount(2)
         self.list.setHeaderHidden(True)
         self.list.setRootIsDecorated(False)
@@ -117,9 +118,9 @@ class Palette(QDialog):
         self.list.clear()
         for entry in matching(self._entries, typed):
             key = entry.action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            item = QTreeWidgetItem([entry.words, key])
+            item = QTreeWidgetItem([as_is(entry.words), key])  # an action speaks already
             item.setData(0, Qt.ItemDataRole.UserRole, entry)
-            item.setToolTip(0, entry.action.toolTip())
+            item.setToolTip(0, as_is(entry.action.toolTip()))
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             if not entry.action.isEnabled():
                 item.setFlags(Qt.ItemFlag.NoItemFlags)

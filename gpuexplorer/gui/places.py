@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.typeface import for_text
 
 PLACE_PX, VIEW_PX, BETWEEN_PX = 20, 16, 24
@@ -43,6 +44,7 @@ class Places(QWidget):
         """Where the view is."""
         self._close = False
         """Whether there is so little room that tabs stand close."""
+        self._places: list[str] = []
         self._titles: list[str] = []
         self._place_of: list[int] = []
         self._last: list[int] = []
@@ -77,7 +79,7 @@ class Places(QWidget):
         advance = self.fontMetrics().horizontalAdvance
 
         def needed(titles: Iterable[str], around: int) -> int:
-            return sum(advance(title) + for_text(around) for title in titles)
+            return sum(advance(tr(title)) + for_text(around) for title in titles)
 
         titles = self.titles
         widest = max((needed(views, VIEW_PX) for views in titles.values()), default=0)
@@ -98,8 +100,9 @@ class Places(QWidget):
             self.room.addWidget(view)
             self._titles.append(title)
             self._place_of.append(number)
+        self._places.append(place)
         with QSignalBlocker(self.place_bar):
-            self.place_bar.addTab(place)
+            self.place_bar.addTab(tr(place))
         if number == 0:
             self._offer(number)
 
@@ -118,10 +121,10 @@ class Places(QWidget):
     def titles(self) -> dict[str, list[str]]:
         """The titles of each place's views."""
         return {
-            self.place_bar.tabText(place): [
+            name: [
                 title for title, of in zip(self._titles, self._place_of, strict=True) if of == place
             ]
-            for place in range(self.place_bar.count())
+            for place, name in enumerate(self._places)
         }
 
     def title_of(self, view: QWidget) -> str:
@@ -166,13 +169,13 @@ class Places(QWidget):
                 self.view_bar.removeTab(0)
             for title, of in zip(self._titles, self._place_of, strict=True):
                 if of == place:
-                    self.view_bar.addTab(title)
+                    self.view_bar.addTab(tr(title))
 
 
 def _bar(name: str, accessible: str) -> QTabBar:
     bar = QTabBar()
     bar.setObjectName(name)
-    bar.setAccessibleName(accessible)
+    bar.setAccessibleName(tr(accessible))
     bar.setDrawBase(False)
     bar.setExpanding(False)
     bar.setChangeCurrentOnDrag(True)  # a run of the history can be dragged into Compare

@@ -1,5 +1,7 @@
 """Start again with everything that is shown, for what a start alone can change.
 
+A language needs no other process: the window is made again in this one.
+
 The session goes into a file for that; beside it the next start is told what no session file says.
 """
 
@@ -56,9 +58,12 @@ class Restart(QObject):
         self._may_close = may_close
         self.left: Left | None = None
         """What the next start shows, once the window closes for it."""
+        self.in_place = False
+        """Whether that is another window of this process."""
 
-    def begin(self) -> None:
+    def begin(self, *, in_place: bool = False) -> None:
         """Leave the session as it is, then close the window; nothing is closed if that fails."""
+        self.in_place = in_place
         if self._session.jobs.current is not None:
             self.notice.emit(engine_busy(self._session.jobs.current.doing))
         elif self._may_close():
@@ -74,11 +79,20 @@ class Restart(QObject):
         self._window.close()
 
 
+def leave(left: Left) -> None:
+    """Leave a session to the next window of this process."""
+    os.environ[VARIABLE] = _told(left)
+
+
+def _told(left: Left) -> str:
+    return msgspec.json.encode(left).decode()
+
+
 def start_again(arguments: Sequence[str], left: Left) -> None:
     """Start the program with the arguments it had, in place of this one where a system can."""
     words = [word for word in arguments if not word.lower().endswith(SUFFIX)]
     command = [sys.executable, *words] if is_frozen() else module_command("gpuexplorer", *words)
-    environment = own_environment() | {VARIABLE: msgspec.json.encode(left).decode()}
+    environment = own_environment() | {VARIABLE: _told(left)}
     if ON_WINDOWS:
         subprocess.Popen(command, env=environment)
     else:

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.exchange import atomic_file
 from gpuexplorer.gui.model.session_document import MAX_NOTES
 from gpuexplorer.gui.screen import open_size
@@ -42,19 +43,19 @@ class NotesDialog(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("notesDialog")
-        self.setWindowTitle("Session notes")
+        self.setWindowTitle(tr("Session notes"))
         self.resize(open_size(self, 520, 340))
         self.edit = QPlainTextEdit()
         self.edit.setObjectName("notesEdit")
-        self.edit.setAccessibleName("Notes")
+        self.edit.setAccessibleName(tr("Notes"))
         self.edit.setTabChangesFocus(True)
-        self.edit.setPlaceholderText("What you looked for, and what you found.")
+        self.edit.setPlaceholderText(tr("What you looked for, and what you found."))
         self.edit.textChanged.connect(
             lambda: self.changed.emit(self.edit.toPlainText()[:MAX_NOTES])
         )
-        said = QLabel("Saved with the session file.")
+        said = QLabel(tr("Saved with the session file."))
         said.setProperty("role", "muted")
-        close = QPushButton("Close")
+        close = QPushButton(tr("Close"))
         close.clicked.connect(self.close)
         column = QVBoxLayout(self)
         column.addWidget(self.edit, 1)
@@ -67,7 +68,7 @@ class NotesDialog(QDialog):
         """Show these notes without emitting ``changed``."""
         if notes != self.edit.toPlainText():
             before = self.edit.blockSignals(True)
-            self.edit.setPlainText(notes)
+            self.edit.setPlainText(as_is(notes))
             self.edit.blockSignals(before)
 
 
@@ -103,7 +104,7 @@ class SourcesDialog(QDialog):
     def __init__(self, parent: QWidget, origin: str, kernels: Mapping[str, WorkloadSource]) -> None:
         super().__init__(parent)
         self.setObjectName("sourcesDialog")
-        self.setWindowTitle(f"Kernel sources in {origin}")
+        self.setWindowTitle(tr(f"Kernel sources in {origin}"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(open_size(self, 860, 560))
         self._kernels = dict(kernels)
@@ -113,7 +114,7 @@ class SourcesDialog(QDialog):
         self.list.setFixedWidth(for_text(210))
         for name, source in kernels.items():
             for file, text in {MANIFEST_NAME: source.manifest, **source.files}.items():
-                self.list.addItem(QListWidgetItem(f"{name}/{file}"))
+                self.list.addItem(QListWidgetItem(as_is(f"{name}/{file}")))
                 self._texts.append(text)
         self.text = QPlainTextEdit()
         self.text.setObjectName("sourcesText")
@@ -122,15 +123,17 @@ class SourcesDialog(QDialog):
         _monospace(self.text)
         self.list.currentRowChanged.connect(self._show_row)
         self.words = QLabel(
-            "These sources came with the file and are only shown. To run one, read it, save it to "
-            "a folder, and add that folder with File > Open kernels folder."
+            tr(
+                "These sources came with the file and are only shown. To run one, read it, save it "
+                "to a folder, and add that folder with File > Open kernels folder."
+            )
         )
         self.words.setTextFormat(Qt.TextFormat.PlainText)
         self.words.setWordWrap(True)
-        save = QPushButton("Save to a folder…")
+        save = QPushButton(tr("Save to a folder…"))
         save.setObjectName("saveSourcesButton")
         save.clicked.connect(self._ask)
-        close = QPushButton("Close")
+        close = QPushButton(tr("Close"))
         close.clicked.connect(self.close)
         body = QHBoxLayout()
         body.addWidget(self.list)
@@ -145,10 +148,10 @@ class SourcesDialog(QDialog):
         self.list.setCurrentRow(0)
 
     def _show_row(self, row: int) -> None:
-        self.text.setPlainText(self._texts[row] if 0 <= row < len(self._texts) else "")
+        self.text.setPlainText(as_is(self._texts[row] if 0 <= row < len(self._texts) else ""))
 
     def _ask(self) -> None:
-        name = QFileDialog.getExistingDirectory(self, "Save the sources to", str(Path.home()))
+        name = QFileDialog.getExistingDirectory(self, tr("Save the sources to"), str(Path.home()))
         if name:
             self.save(Path(name))
 
@@ -157,9 +160,11 @@ class SourcesDialog(QDialog):
         try:
             self.saved.emit(save_sources(self._kernels, folder))
         except ExplorerError as error:
-            self.words.setText(f"{error}.")
+            self.words.setText(tr(f"{error}."))
         else:
             self.words.setText(
-                f"Saved below {folder}. To run them, add that folder with File > Open kernels "
-                "folder."
+                tr(
+                    f"Saved below {folder}. To run them, add that folder with File > Open kernels "
+                    "folder."
+                )
             )

@@ -18,6 +18,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMessageBox
 
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import listed
 from gpuexplorer.gui.drops import FileDrops
 from gpuexplorer.gui.model.knobs import Knobs
@@ -166,7 +167,9 @@ class SessionFiles(QObject):
             else f"session{SUFFIX}"
         )
         offered = self._settings.session_folder / name
-        chosen, _ = QFileDialog.getSaveFileName(self._window, "Save session", str(offered), FILTER)
+        chosen, _ = QFileDialog.getSaveFileName(
+            self._window, tr("Save session"), str(offered), tr(FILTER)
+        )
         if chosen:
             path = Path(chosen)
             self.write(path if path.suffix else path.with_suffix(SUFFIX))
@@ -245,7 +248,7 @@ class SessionFiles(QObject):
     def ask_open(self) -> None:
         """Ask for a file and open it."""
         chosen, _ = QFileDialog.getOpenFileName(
-            self._window, "Open session", str(self._settings.session_folder), FILTER
+            self._window, tr("Open session"), str(self._settings.session_folder), tr(FILTER)
         )
         if chosen:
             self.open(Path(chosen))
@@ -435,8 +438,8 @@ class SessionFiles(QObject):
         buttons = QMessageBox.StandardButton
         answer = QMessageBox.question(
             self._window,
-            "Save session",
-            f"Save the changes to {self.path.name}?",
+            tr("Save session"),
+            tr(f"Save the changes to {self.path.name}?"),
             buttons.Save | buttons.Discard | buttons.Cancel,
             buttons.Save,
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 from PySide6.QtCore import QByteArray, QSettings
 
+from gpuexplorer.core.language.available import SYSTEM, languages
 from gpuexplorer.engine.interpreters import config_folder
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.theme import CHOICES, Choice
@@ -86,6 +87,16 @@ class Settings:
     @theme.setter
     def theme(self, value: Choice) -> None:
         self._store.setValue("window/theme", value)
+
+    @property
+    def language(self) -> str:
+        """The chosen language, or ``system``; what is not there any more follows the system."""
+        value = str(self._store.value("window/language", SYSTEM))
+        return value if value in languages() else SYSTEM
+
+    @language.setter
+    def language(self, value: str) -> None:
+        self._store.setValue("window/language", value)
 
     @property
     def text_size(self) -> float:

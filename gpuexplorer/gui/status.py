@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QStatusBar
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.text import visible
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine.interpreters import engine_words
@@ -38,15 +39,17 @@ class StatusLine(QStatusBar):
         self._device = self._label("deviceLabel", DEVICE_TIP)
         self._activity = Words()
         self._activity.setObjectName("activityLabel")
-        self._activity.setToolTip("What the engine does now")
+        self._activity.setToolTip(tr("What the engine does now"))
         self._activity.setContentsMargins(8, 1, 14, 1)
         self.addWidget(self._activity, 1)
         self._rate = Words()
         self._rate.setObjectName("rateLabel")
         self._rate.setAlignment(Qt.AlignmentFlag.AlignRight)
-        widest = self._rate.fontMetrics().horizontalAdvance(WIDEST_RATE)
+        widest = self._rate.fontMetrics().horizontalAdvance(tr(WIDEST_RATE))
         self._rate.set_width(widest + 20)
-        self._rate.setToolTip("Launches timed a second, and how fast the last knob was answered")
+        self._rate.setToolTip(
+            tr("Launches timed a second, and how fast the last knob was answered")
+        )
         self._rate.setContentsMargins(0, 1, 10, 1)
         self.addPermanentWidget(self._rate)
         self._timer = QTimer(self)
@@ -58,14 +61,14 @@ class StatusLine(QStatusBar):
         label = Words()
         label.ask_for_all()
         label.setObjectName(name)
-        label.setToolTip(tooltip)
+        label.setToolTip(tr(tooltip))
         label.setContentsMargins(8, 1, 14, 1)
         self.addWidget(label)
         return label
 
     def say(self, words: str, milliseconds: int = MESSAGE_MS) -> None:
         """Show a sentence for a while, instead of everything at the left."""
-        self.showMessage(visible(words), milliseconds)
+        self.showMessage(visible(tr(words)), milliseconds)
 
     def answered(self, seconds: float) -> None:
         """Note how long the last knob's answer took."""
@@ -78,18 +81,18 @@ class StatusLine(QStatusBar):
         if session.options.python is not None:  # which one, where it is not the built-in one
             name = engine_words(session.options.python)
             words = words.replace("engine", f"engine {name}", 1)
-        self._engine.setText(words)
-        self._engine.setToolTip(session.engine_words or "The process that measures")
+        self._engine.setText(tr(words))
+        self._engine.setToolTip(tr(session.engine_words or "The process that measures"))
         device = session.device
         facts = [f"{device.name} ({device.id})" if device else "no device yet"]
         if session.others(gpu=True):
             facts.append("shared")
-        self._device.setText(" · ".join(facts))
+        self._device.setText(tr(" · ".join(facts)))
         others = session.others()
-        self._device.setToolTip(f"{DEVICE_TIP}\n{capital(others)}." if others else DEVICE_TIP)
+        self._device.setToolTip(tr(f"{DEVICE_TIP}\n{capital(others)}." if others else DEVICE_TIP))
         waits = session.waits_for_others
         who = session.others(working=True) if waits else ""
-        self._activity.setText(f"{STAGES['wait']}: {who}" if who else session.activity)
+        self._activity.setText(tr(f"{STAGES['wait']}: {who}" if who else session.activity))
 
     def _show_rate(self) -> None:
         self.show_state()
@@ -99,7 +102,7 @@ class StatusLine(QStatusBar):
             parts.append(
                 f"{count(round(rate))} launches/s" if rate >= 10 else f"{rate:.1f} launches/s"
             )
-        self._rate.setText("   ".join(parts))
+        self._rate.setText(tr("   ".join(parts)))
 
     def close_down(self) -> None:
         """End the timers."""

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from gpuexplorer.core import resources
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.language import current
 from gpuexplorer.lessons.lesson import Lesson, check, section_keys
 from gpuexplorer.lessons.manifest import LessonManifest
-from gpuexplorer.lessons.text import FALLBACK, read_text
+from gpuexplorer.lessons.text import read_text
 from gpuexplorer.workloads.loader import read_source
 from gpuexplorer.workloads.strict import convert, suggestion
 from gpuexplorer.workloads.workload import Workload
@@ -46,10 +47,11 @@ def lesson_folders(root: Path) -> list[Path]:
     return found
 
 
-def read_lesson(folder: Path, workloads: dict[str, Workload], language: str = FALLBACK) -> Lesson:
+def read_lesson(folder: Path, workloads: dict[str, Workload], language: str = "") -> Lesson:
     """Read one lesson, checked against the workloads; InputError in one sentence for what is wrong.
 
-    Its words are in ``language``, or in English where it has none in that.
+    Its words are in ``language``, by default the process's, or in English where it has none in
+    that.
     """
     path = folder / LESSON_FILE
     try:
@@ -58,14 +60,14 @@ def read_lesson(folder: Path, workloads: dict[str, Workload], language: str = FA
         raise InputError(f"{path}: not TOML: {error}", remedy="mend that line") from None
     manifest = convert(raw, LessonManifest, str(path))
     check(manifest, workloads, str(path))
-    text = read_text(folder, language, section_keys(manifest))
+    text = read_text(folder, language or current(), section_keys(manifest))
     return Lesson(folder.resolve().name, folder, manifest, text)
 
 
 def load_lessons(
     workloads: dict[str, Workload],
     extra: Iterable[Path] = (),
-    language: str = FALLBACK,
+    language: str = "",
     on_problem: Callable[[InputError], None] | None = None,
 ) -> dict[str, Lesson]:
     """Read the shipped lessons and those of ``extra`` folders, in their order, by name.

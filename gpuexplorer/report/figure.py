@@ -10,7 +10,7 @@ from gpuexplorer.charts.render import svg_text
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.style import THEMES, Theme
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.report.html import paragraph, text
+from gpuexplorer.report.html import paragraph, told
 
 DRAWN = "light"
 """The theme a chart is drawn in; its colours are then names that both themes give a value."""
@@ -45,7 +45,7 @@ def figure(make: Callable[[], ChartSpec], number: int) -> str:
     except Exception as error:  # noqa: BLE001 - see above
         words = str(error) if isinstance(error, ExplorerError) else f"it failed with {error!r}"
         return paragraph(f"There is no chart: {words}.", "note")
-    label = text(f"Chart: {spec.title}. {' '.join(spec.notes)}")
+    label = told(f"Chart: {spec.title}. {' '.join(spec.notes)}")
     return f"<figure>\n{inline(drawn, f'c{number}-', label)}</figure>\n"
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.sheet import Medium, Sheet
+from gpuexplorer.core.sheet import told as sheet_told
 from gpuexplorer.core.text import visible
 
 MOST_TEXT = 2000
@@ -20,6 +22,11 @@ def text(value: object) -> str:
     return html.escape(visible(words), quote=True)
 
 
+def told(value: object) -> str:
+    """Return a value as text of a page, in the language of the process."""
+    return text(tr(str(value)))
+
+
 def table(
     rows: Iterable[Sequence[object]], heads: Sequence[str] = (), kind: str = "", caption: str = ""
 ) -> str:
@@ -27,39 +34,39 @@ def table(
 
     ``kind`` is a class of the page's style.
     """
-    told = f"<caption>{text(caption)}</caption>" if caption else ""
-    head = "".join(f'<th scope="col">{text(name)}</th>' for name in heads)
+    above = f"<caption>{told(caption)}</caption>" if caption else ""
+    head = "".join(f'<th scope="col">{told(name)}</th>' for name in heads)
     body = "".join(f"<tr>{_row(row, titled=not heads)}</tr>\n" for row in rows)
     top = f"<thead><tr>{head}</tr></thead>" if heads else ""
     shape = f' class="{kind}"' if kind else ""
-    return f'<div class="wide"><table{shape}>{told}{top}<tbody>\n{body}</tbody></table></div>\n'
+    return f'<div class="wide"><table{shape}>{above}{top}<tbody>\n{body}</tbody></table></div>\n'
 
 
 def _row(cells: Sequence[object], *, titled: bool) -> str:
     made = []
     for place, cell in enumerate(cells):
         if titled and place == 0:
-            made.append(f'<th scope="row">{text(cell)}</th>')
+            made.append(f'<th scope="row">{told(cell)}</th>')
         else:
-            made.append(f"<td>{text('–' if cell is None else cell)}</td>")
+            made.append(f"<td>{told('–' if cell is None else cell)}</td>")
     return "".join(made)
 
 
 def section(title: str, *parts: str) -> str:
     """Return a part of the page; empty when nothing is in it."""
     body = "".join(parts)
-    return f"<section>\n<h2>{text(title)}</h2>\n{body}</section>\n" if body else ""
+    return f"<section>\n<h2>{told(title)}</h2>\n{body}</section>\n" if body else ""
 
 
 def paragraph(words: str, kind: str = "") -> str:
     """Return a paragraph."""
     shape = f' class="{kind}"' if kind else ""
-    return f"<p{shape}>{text(words)}</p>\n"
+    return f"<p{shape}>{told(words)}</p>\n"
 
 
 def bullets(sentences: Iterable[str]) -> str:
     """Return a list; empty when there is nothing to list."""
-    items = "".join(f"<li>{text(words)}</li>\n" for words in sentences)
+    items = "".join(f"<li>{told(words)}</li>\n" for words in sentences)
     return f"<ul>\n{items}</ul>\n" if items else ""
 
 
@@ -68,7 +75,7 @@ def sheet_sections(sheet: Sheet) -> str:
 
     A part without any figure is a list of its rows' reasons.
     """
-    body = ""
+    body, sheet = "", sheet_told(sheet)
     for part, rows in sheet.parts_on(Medium.PAGE).items():
         above = bullets(sheet.notes) if not body else ""
         if part and all(row.note for row in rows):

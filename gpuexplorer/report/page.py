@@ -34,7 +34,7 @@ from gpuexplorer.exchange.imported import SkippedRun
 from gpuexplorer.exchange.table import Label
 from gpuexplorer.report import parts
 from gpuexplorer.report.figure import figure
-from gpuexplorer.report.html import bullets, paragraph, section, sheet_sections, text
+from gpuexplorer.report.html import bullets, paragraph, section, sheet_sections, text, told
 from gpuexplorer.report.style import page_head
 from gpuexplorer.report.whole import comparison_of, sweep_of
 from gpuexplorer.results.comparison import sheet_of as comparison_sheet
@@ -89,7 +89,7 @@ def report_page(report: Report) -> str:
     places = {text(place) for place in places_of(run.environment for run in report.runs)}
     title, body = shared_text(title, places), shared_text(body, places)
     return page_head(title[:TITLE]) + (
-        f"<header>\n<h1>{text(title[:TITLE])}</h1>\n</header>\n<main>\n{body}"
+        f"<header>\n<h1>{told(title[:TITLE])}</h1>\n</header>\n<main>\n{body}"
         f"{section('Data', _attached(report, comparison, study))}</main>\n"
         f"<footer>{text(f'GPU Explorer {gpuexplorer.__version__} · {written}')}</footer>\n"
         "</body>\n</html>\n"
@@ -242,4 +242,4 @@ def _attached(report: Report, comparison: ComparisonResult | None, study: Study 
         KiB=len(packed) / 1024,
     )
     note = paragraph("'gpuexplorer import' reads the unpacked file.", "note")
-    return f'<p><a download="{name}.json.gz" href="{link}">{text(words)}</a></p>\n{note}'
+    return f'<p><a download="{name}.json.gz" href="{link}">{told(words)}</a></p>\n{note}'

@@ -13,7 +13,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.exchange.imported import SkippedRun
 from gpuexplorer.exchange.table import Label
-from gpuexplorer.report.html import bullets, paragraph, table, text
+from gpuexplorer.report.html import bullets, paragraph, table, text, told
 
 ENVIRONMENT = {
     "gpuexplorer": "GPU Explorer",
@@ -47,7 +47,7 @@ def badges(result: RunResult) -> str:
         found.append(("unknown", "throttled in part"))
     if result.origin is not None:
         found.append(("unknown", f"measured by {result.origin.program}"))
-    spans = "".join(f'<span class="badge {kind}">{text(words)}</span>' for kind, words in found)
+    spans = "".join(f'<span class="badge {kind}">{told(words)}</span>' for kind, words in found)
     return f"<p>{spans}</p>\n"
 
 
@@ -130,7 +130,7 @@ def label(found: Label | None) -> str:
         return ""
     marks = (["★ starred"] if found.starred else []) + [f"#{tag}" for tag in found.tags]
     return (paragraph(" ".join(marks), "marks") if marks else "") + (
-        paragraph(found.note, "words") if found.note else ""
+        f'<p class="words">{text(found.note)}</p>\n' if found.note else ""
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gpuexplorer.charts.style import THEMES
+from gpuexplorer.core.language import current
 from gpuexplorer.report.figure import variables
-from gpuexplorer.report.html import text
+from gpuexplorer.report.html import told
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
@@ -14,7 +15,9 @@ POLICY = (
 
 def page_head(title: str) -> str:
     """Return the page up to its body."""
-    return _HEAD.format(policy=POLICY, title=text(title), style=_style())
+    return _HEAD.format(
+        policy=POLICY, title=told(title), style=_style(), language=current().replace("_", "-")
+    )
 
 
 def _style() -> str:
@@ -26,7 +29,7 @@ def _style() -> str:
 
 
 _HEAD = """<!DOCTYPE html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">

@@ -63,6 +63,9 @@ QT_PLUGINS = (
     "wayland-shell-integration/*qt-shell*", "xcbglintegrations/*",
 )  # fmt: skip
 """Qt's plugins that are kept, by folder and file."""
+LANGUAGES = Path(__file__).parents[2] / "resources" / "languages"
+QT_WORDS = frozenset(f"qtbase_{path.stem}.qm" for path in LANGUAGES.glob("*.po"))
+"""Qt's own words in the languages that there are."""
 OF_THE_SYSTEM = (
     "libstdc++.so*", "libgcc_s.so*", "libfontconfig.so*", "libfreetype.so*", "libexpat.so*",
     "libglib-2.0.so*", "libgthread-2.0.so*", "libgio-2.0.so*", "libgobject-2.0.so*",
@@ -169,7 +172,9 @@ def _is_wanted_of_qt(path: PurePosixPath) -> bool:
     if "plugins" in path.parts:
         below = "/".join(path.parts[path.parts.index("plugins") + 1 :])
         return any(fnmatch(below, pattern) for pattern in QT_PLUGINS)
-    if {"translations", "qml", "resources", "libexec"} & set(path.parts):
+    if "translations" in path.parts:
+        return path.name in QT_WORDS
+    if {"qml", "resources", "libexec"} & set(path.parts):
         return False
     module = re.fullmatch(r"Qt([A-Z]\w*)(?:\.abi3)?\.(?:so|pyd)", path.name)
     return module is None or module[1] in QT_MODULES

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gpuexplorer.cli import main
-from gpuexplorer.cli.help import columns, wrapped
 from gpuexplorer.cli.language import asked_for, speak
 from gpuexplorer.cli.parser import COMMANDS
 from gpuexplorer.core import language
 from gpuexplorer.core.language import tr
+from gpuexplorer.core.text import columns, wrapped
 from tests.support.made_up import untranslated
 from tests.words.files import write_made_up
 
@@ -53,10 +53,10 @@ def test_an_error_is_told_in_the_language_with_names_and_options_as_they_are(
 ) -> None:
     assert main(["run", "nothing-like-it"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("gpuexplorer: ⟦éřřôř")
+    assert said.startswith("gpuexplorer: error: ⟦")
     assert "⟦ńô ŵôřķļôäđ 'nothing-like-it'" in said
     assert "attention, cnn, conv2d" in said
-    assert untranslated(said) == []
+    assert untranslated(said, "error") == []
     assert main(["run", "matmul", "--blok"]) == 2
     said = capsys.readouterr().err
     assert "⟦ûńķńôŵń äřĝûméńţ '--blok'" in said

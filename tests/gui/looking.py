@@ -10,14 +10,19 @@ turns; ``make test-long`` at all sizes and in both themes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
+from pytestqt.qtbot import QtBot
 
+from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.theme import Choice
 from tests.gui import looks
+from tests.gui.driver import until, wait_measured
 
+SESSION = Path(__file__).parents[1] / "written_by_0_1/session.gpux"
 SIZES = ((1000, 650), (1280, 800), (1920, 1080))
 TEXT = (1.0, 1.5, 2.0)
 LEAST = QSize(640, 400)
@@ -81,3 +86,53 @@ def walk_keys(root: QWidget, first: QWidget, seen: dict[QWidget, None], what: st
 def in_turn(views: Sequence[QWidget], turn: int, *, every: bool) -> Sequence[QWidget]:
     """Return the views that are looked at in one of the themes."""
     return views if every else views[turn :: len(THEMES)]
+
+
+def fill(qtbot: QtBot, window: MainWindow) -> MainWindow:
+    """Put something into each view of a window: runs, ghosts, the results of a session."""
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    wait_measured(qtbot, window)
+    window.session.set_live(False)
+    window.sessions.open(SESSION)
+    until(qtbot, lambda: window.sessions.path == SESSION)
+    window.banner.dismiss()
+    last = window.session.experiment.knobs.block
+    assert last is not None
+    window.session.set_live(True)
+    for block in ((64, 4, 1), (4, 64, 1), last):  # ghosts, and words where each of them begins
+        window.session.experiment.set_block(block)
+        wait_measured(qtbot, window)
+        window.pin()
+    window.session.set_live(False)
+    window.sessions.path = None  # which it would ask about when it is closed
+    places = window.panels.places
+    for view in places.views:  # each is made when it is first shown
+        places.show_view(view)
+        looks.settle()
+    places.show_view(window.panels.kernel)
+    until(qtbot, lambda: bool(window.panels.kernel.kernels))
+    until(qtbot, window.isActiveWindow)
+    return window
+
+
+def dialogs(qtbot: QtBot, window: MainWindow) -> Iterator[QDialog]:
+    """Open one dialog after another, and close it again."""
+    window.panels.places.show_view(window.panels.live)
+    for command in ("help", "export", "self_test", "doctor", "about", "session_notes", "engines"):
+        before = {id(one) for one in window.findChildren(QDialog) if one.isVisible()}
+        getattr(window.commands, command).trigger()
+        opened = [
+            one for one in window.findChildren(QDialog)
+            if one.isVisible() and id(one) not in before
+        ]  # fmt: skip
+        assert len(opened) == 1, command
+        (dialog,) = opened
+        dialog.activateWindow()
+        until(qtbot, dialog.isActiveWindow)
+        until(qtbot, lambda: window.session.jobs.current is None)
+        looks.settle()
+        yield dialog
+        dialog.close()
+        assert not dialog.isVisible(), command
+        window.activateWindow()
+        until(qtbot, window.isActiveWindow)

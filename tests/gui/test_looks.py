@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
-    QDialog,
     QLabel,
     QLineEdit,
     QPushButton,
@@ -26,70 +22,24 @@ from gpuexplorer.gui.theme import make_theme, theme
 from gpuexplorer.gui.widgets.caption import Veil
 from tests.gui import looks
 from tests.gui.conftest import OpenWindow
-from tests.gui.driver import until, wait_measured
+from tests.gui.driver import until
 from tests.gui.looking import (
     THEMES,
+    dialogs,
     each_or_every,
     every_size,
+    fill,
     in_turn,
     sizes_in_turn,
     walk_keys,
     walk_sizes,
 )
 
-SESSION = Path(__file__).parents[1] / "written_by_0_1/session.gpux"
-
 
 @pytest.fixture
 def filled(qtbot: QtBot, open_window: OpenWindow) -> MainWindow:
-    """Return the window with something in each view: runs, ghosts, the results of a session."""
-    window = open_window()
-    until(qtbot, lambda: window.session.experiment.devices is not None)
-    wait_measured(qtbot, window)
-    window.session.set_live(False)
-    window.sessions.open(SESSION)
-    until(qtbot, lambda: window.banner.text.startswith("Opened session.gpux"))
-    window.banner.dismiss()
-    last = window.session.experiment.knobs.block
-    assert last is not None
-    window.session.set_live(True)
-    for block in ((64, 4, 1), (4, 64, 1), last):  # ghosts, and words where each of them begins
-        window.session.experiment.set_block(block)
-        wait_measured(qtbot, window)
-        window.pin()
-    window.session.set_live(False)
-    window.sessions.path = None  # which it would ask about when it is closed
-    places = window.panels.places
-    for view in places.views:  # each is made when it is first shown
-        places.show_view(view)
-        looks.settle()
-    places.show_view(window.panels.kernel)
-    until(qtbot, lambda: bool(window.panels.kernel.kernels))
-    until(qtbot, window.isActiveWindow)
-    return window
-
-
-def dialogs(qtbot: QtBot, window: MainWindow) -> Iterator[QDialog]:
-    """Open one dialog after another, and close it again."""
-    window.panels.places.show_view(window.panels.live)
-    for command in ("help", "export", "self_test", "doctor", "about", "session_notes", "engines"):
-        before = {id(one) for one in window.findChildren(QDialog) if one.isVisible()}
-        getattr(window.commands, command).trigger()
-        opened = [
-            one for one in window.findChildren(QDialog)
-            if one.isVisible() and id(one) not in before
-        ]  # fmt: skip
-        assert len(opened) == 1, command
-        (dialog,) = opened
-        dialog.activateWindow()
-        until(qtbot, dialog.isActiveWindow)
-        until(qtbot, lambda: window.session.jobs.current is None)
-        looks.settle()
-        yield dialog
-        dialog.close()
-        assert not dialog.isVisible(), command
-        window.activateWindow()
-        until(qtbot, window.isActiveWindow)
+    """Return the window with something in each view."""
+    return fill(qtbot, open_window())
 
 
 @each_or_every

@@ -7,13 +7,13 @@ work on different parts change different lines.
 from __future__ import annotations
 
 import difflib
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from gpuexplorer.core.language.available import folder
 from gpuexplorer.core.language.catalogue import Entry, entries_of, written
 from gpuexplorer.core.language.reader import JOINTS, parts_of
+from gpuexplorer.core.text import columns
 from tests.words.sources import Said, everything
 
 HEAD = """Language: {language}
@@ -156,7 +156,7 @@ def faults_of(entry: Entry) -> list[str]:
     """Return what is wrong with an entry that is told."""
     wrong = []
     given = set(parts_of(entry.english)[1]) | set(parts_of(entry.many)[1])
-    english = max(columns(_filled(entry.english)), columns(_filled(entry.many)))
+    english = max(widest(_filled(entry.english)), widest(_filled(entry.many)))
     for told in entry.told:
         try:
             fields = set(parts_of(told)[1])
@@ -165,8 +165,8 @@ def faults_of(entry: Entry) -> list[str]:
             continue
         if fields - given or (given - fields) - ({"number"} if entry.many else set()):
             wrong.append(f"its fields are {sorted(fields)} and should be {sorted(given)}")
-        if columns(_filled(told)) > english * LONGER + MORE:
-            wrong.append(f"it is too long: {columns(_filled(told))} columns beside {english}")
+        if widest(_filled(told)) > english * LONGER + MORE:
+            wrong.append(f"it is too long: {widest(_filled(told))} columns beside {english}")
         if entry.english.count("&") == 1 and "&" in entry.english and told.count("&") > 1:
             wrong.append("it has several letters to press")
         if entry.english[:1].isspace() != told[:1].isspace() or (
@@ -180,10 +180,9 @@ def _filled(template: str) -> str:
     return "".join(parts_of(template)[0])
 
 
-def columns(text: str) -> int:
+def widest(text: str) -> int:
     """Return how many columns the widest line of a text takes on a terminal."""
-    lines = text.split("\n")
-    return max(sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in x) for x in lines)
+    return max(map(columns, text.split("\n")))
 
 
 # ---- the made-up language

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ENGLISH = "en"
 _reader: Reader | None = None
-_language = ENGLISH
+_language = _given = ENGLISH
 
 
 def tr(text: str) -> str:
@@ -35,22 +35,27 @@ def current() -> str:
     return _language
 
 
+def given() -> str:
+    """Return what another process is told to speak as this one: a language's name, or its file."""
+    return _given
+
+
 def use(language: str | Path) -> None:
     """Say everything in a language from now on; ``current`` tells which one it became.
 
     ``language`` is the name of a catalogue in ``resources/languages``, or a file of one's own.
     Raises InputError for one that is not there or cannot be read.
     """
-    global _reader, _language
+    global _reader, _language, _given
     if str(language) == ENGLISH:
-        _reader, _language = None, ENGLISH
+        _reader, _language, _given = None, ENGLISH, ENGLISH
         return
     from gpuexplorer.core.language.available import catalogue_file
     from gpuexplorer.core.language.catalogue import read_catalogue
     from gpuexplorer.core.language.reader import Reader
 
     catalogue = read_catalogue(catalogue_file(language))
-    _reader, _language = Reader(catalogue), catalogue.language
+    _reader, _language, _given = Reader(catalogue), catalogue.language, str(language)
 
 
 def as_is(text: str) -> str:

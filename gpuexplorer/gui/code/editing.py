@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import listed
 from gpuexplorer.exchange.files import atomic_file
 from gpuexplorer.gui.code.drafts import Draft, drop_draft, find_draft, keep_draft
@@ -211,9 +212,11 @@ class Editing(QObject):
         buttons = QMessageBox.StandardButton
         answer = QMessageBox.question(
             self._parent,
-            "Edits that are not saved",
-            f"Edits of {names} are not saved, and the folder of your data cannot be written. "
-            "Save them? Otherwise they are lost.",
+            tr("Edits that are not saved"),
+            tr(
+                f"Edits of {names} are not saved, and the folder of your data cannot be written. "
+                "Save them? Otherwise they are lost."
+            ),
             buttons.Save | buttons.Discard | buttons.Cancel,
             buttons.Save,
         )

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QToolButton, QWidget
 
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.units import plural
 from gpuexplorer.gui.theme import theme
 
@@ -18,8 +19,8 @@ class FindBar(QWidget):
         self._view = view
         self.words = QLineEdit()
         self.words.setObjectName("findWords")
-        self.words.setPlaceholderText("Find in this source")
-        self.words.setAccessibleName("Find in this source")
+        self.words.setPlaceholderText(tr("Find in this source"))
+        self.words.setAccessibleName(tr("Find in this source"))
         self.words.textEdited.connect(lambda _: self._look(from_start=True))
         self.found = QLabel()
         self.found.setObjectName("findCount")
@@ -44,9 +45,9 @@ class FindBar(QWidget):
 
     def _button(self, words: str, tip: str, act: object) -> QToolButton:
         button = QToolButton()
-        button.setText(words)
-        button.setToolTip(tip)
-        button.setAccessibleName(tip)
+        button.setText(tr(words))
+        button.setToolTip(tr(tip))
+        button.setAccessibleName(tr(tip))
         button.setAutoRaise(True)
         button.clicked.connect(act)
         return button
@@ -58,7 +59,7 @@ class FindBar(QWidget):
         """Open, with what is selected, if that is a part of a line."""
         chosen = self._view.textCursor().selectedText()
         if chosen and "\u2029" not in chosen:
-            self.words.setText(chosen)
+            self.words.setText(as_is(chosen))
         self.show()
         self.words.setFocus()
         self.words.selectAll()
@@ -101,4 +102,4 @@ class FindBar(QWidget):
     def _tell(self) -> None:
         words = self.words.text()
         number = self._view.toPlainText().lower().count(words.lower()) if words else 0
-        self.found.setText(plural(number, "{number} place", "{number} places") if words else "")
+        self.found.setText(tr(plural(number, "{number} place", "{number} places") if words else ""))

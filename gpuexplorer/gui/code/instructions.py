@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from gpuexplorer.analysis.instructions import Place, Places
 from gpuexplorer.analysis.listing import KernelListing
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.code.view import LEAST_HEIGHT, READING, bring_in_sight, line_mark
 from gpuexplorer.gui.theme import blend, theme
 from gpuexplorer.gui.typeface import fixed, for_text
@@ -49,7 +50,7 @@ class InstructionsText(QPlainTextEdit):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
-        self.setAccessibleName("Instructions")
+        self.setAccessibleName(tr("Instructions"))
         self.setReadOnly(True)
         self.setTextInteractionFlags(READING)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
@@ -76,7 +77,7 @@ class InstructionsText(QPlainTextEdit):
         self.rows = rows
         self.most = max((row.live or 0 for row in rows), default=0)
         with QSignalBlocker(self):
-            self.setPlainText("\n".join(row.text for row in rows))
+            self.setPlainText(as_is("\n".join(row.text for row in rows)))
         self._row = 0
         self.tinted = frozenset()
         self.mark(())
@@ -157,8 +158,8 @@ class _Gutter(QWidget):
         super().__init__(text)
         self._text = text
         self.setObjectName("registerCurve")
-        self.setToolTip("General registers of a thread that are alive at each instruction")
-        self.setAccessibleName("Registers alive at each instruction")
+        self.setToolTip(tr("General registers of a thread that are alive at each instruction"))
+        self.setAccessibleName(tr("Registers alive at each instruction"))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the part in sight."""

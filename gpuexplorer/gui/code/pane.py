@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QTextBrowser, QVBoxLayout, QWidget
 
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.code.editing import Editing
 from gpuexplorer.gui.code.find import FindBar
 from gpuexplorer.gui.code.messages import LineMessage
@@ -63,9 +64,9 @@ class CodePane(QWidget):
         self._tell_state()
 
     def _button(self, words: str, name: str, tip: str) -> QPushButton:
-        button = QPushButton(words)
+        button = QPushButton(tr(words))
         button.setObjectName(name)
-        button.setToolTip(tip)
+        button.setToolTip(tr(tip))
         return button
 
     def show_source(
@@ -121,7 +122,7 @@ class CodePane(QWidget):
             dialog.text.setLineWrapMode(QTextBrowser.LineWrapMode.NoWrap)
             words = differences(self._path, version, self.view.text)
             dialog.text.setFontFamily(self.view.font().family())
-            dialog.text.setPlainText(words)
+            dialog.text.setPlainText(as_is(words))
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.resize(open_size(dialog, 760, 520))
             dialog.open()
@@ -133,7 +134,7 @@ class CodePane(QWidget):
     def _tell_state(self) -> None:
         edited = self._editing.is_edited(self._path)
         words = [self._title_words, *(["edited, not saved"] if edited else [])]
-        self.title.setText(" · ".join(filter(None, words)))
+        self.title.setText(tr(" · ".join(filter(None, words))))
         for button in (self.save_button, self.revert_button):
             button.setVisible(self._path is not None)
             button.setEnabled(edited)

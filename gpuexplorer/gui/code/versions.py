@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.text import differing
 from gpuexplorer.core.units import plural, quantity, speed
 from gpuexplorer.engine.receiver import CeilingsOf
@@ -199,7 +200,7 @@ class VersionStrip(QWidget):
         self._rows: list[tuple[Version, Registers | None]] = []
         self.list = QListWidget()
         self.list.setObjectName("versionList")
-        self.list.setAccessibleName("Versions of this source")
+        self.list.setAccessibleName(tr("Versions of this source"))
         self.list.setFlow(QListWidget.Flow.LeftToRight)
         self.list.setWrapping(False)
         self.list.setFixedHeight(HEIGHT + 14)
@@ -209,9 +210,9 @@ class VersionStrip(QWidget):
         self.list.currentRowChanged.connect(lambda _: self._offer())
         self.list.itemActivated.connect(lambda _: self._send(self.restored))
         self.restore_button = self._button("Res&tore", "versionRestore", self.restored)
-        self.restore_button.setToolTip("Take up this version again; Ctrl+Z goes back")
+        self.restore_button.setToolTip(tr("Take up this version again; Ctrl+Z goes back"))
         self.compare_button = self._button("&Differences", "versionDifferences", self.compared)
-        self.compare_button.setToolTip("What changed from this version to the present text")
+        self.compare_button.setToolTip(tr("What changed from this version to the present text"))
         self._lines = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._lines.setContentsMargins(12, 0, 12, 0)
         self._lines.setSpacing(8)
@@ -237,7 +238,7 @@ class VersionStrip(QWidget):
         self.list.scrollTo(self.list.currentIndex())
 
     def _button(self, words: str, name: str, signal: SignalInstance) -> QPushButton:
-        button = QPushButton(words)
+        button = QPushButton(tr(words))
         button.setObjectName(name)
         button.clicked.connect(lambda _=False: self._send(signal))
         return button
@@ -291,8 +292,8 @@ def _item(version: Version, registers: Registers | None, parent: QListWidget) ->
         if counted:
             counted = f"{counted} a thread on {on}"
         tip = "; ".join(filter(None, [check, version.beside, counted]))
-    item = QListWidgetItem("\n".join(lines))
-    item.setToolTip(plain_tip(tip))
+    item = QListWidgetItem(tr("\n".join(lines)))
+    item.setToolTip(plain_tip(tr(tip)))
     item.setData(NUMBER, version.number)
     metrics = parent.fontMetrics()
     width = max(metrics.horizontalAdvance(line) for line in lines) + 24

@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.code.colours import CudaColours
 from gpuexplorer.gui.code.messages import LineMessage
 from gpuexplorer.gui.plain import plain_tip
@@ -55,7 +56,7 @@ class CodeView(QPlainTextEdit):
     def __init__(self, name: str, title: str) -> None:
         super().__init__()
         self.setObjectName(name)
-        self.setAccessibleName(title)
+        self.setAccessibleName(tr(title))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setFont(fixed())
         self.setTabStopDistance(INDENT * self.fontMetrics().horizontalAdvance(" "))
@@ -102,7 +103,7 @@ class CodeView(QPlainTextEdit):
         if text == self.text:
             return
         self._showing = True
-        self.setPlainText(text)
+        self.setPlainText(as_is(text))
         self.link(())
         self._line = 0
         self._showing = False
@@ -241,7 +242,7 @@ class CodeView(QPlainTextEdit):
     def tell(self, line: int, event: QHelpEvent) -> None:
         """Show what is said of a line, counted from 1, beside the pointer."""
         words = "\n".join(m.words for m in self._messages if m.line == line)
-        QToolTip.showText(event.globalPos(), plain_tip(words), self)
+        QToolTip.showText(event.globalPos(), plain_tip(tr(words)), self)
 
     # ---- editing
 

@@ -19,6 +19,7 @@ from gpuexplorer.charts.caption import Caption
 from gpuexplorer.core.accesses import AccessLook, AccessProfile, CompiledAccesses
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import Cancelled, ExplorerError, InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.sharing import shared
 from gpuexplorer.core.units import count
 from gpuexplorer.engine.accesses import middle_looks
@@ -123,10 +124,10 @@ class AccessesView(RecordingView):
         self.count_button = button("Count accesses", "countAccessesButton", act=self.count)
         self.launch_box = QSpinBox()
         self.launch_box.setObjectName("accessLaunchBox")
-        self.launch_box.setAccessibleName("Launch of the variant")
-        self.launch_label = QLabel("Launch")
+        self.launch_box.setAccessibleName(tr("Launch of the variant"))
+        self.launch_label = QLabel(tr("Launch"))
         self.launch_label.setBuddy(self.launch_box)
-        self.launch_box.setToolTip("Which launch of the variant is looked at, from 0")
+        self.launch_box.setToolTip(tr("Which launch of the variant is looked at, from 0"))
         self.launch_box.valueChanged.connect(self._launch_chosen)
         upper, lower = self._upper, _ = self._parts()
         controls = (self.launch_label, self.launch_box)
@@ -142,8 +143,8 @@ class AccessesView(RecordingView):
     def _parts(self) -> tuple[QWidget, QWidget]:
         self.scrubber = QSlider(Qt.Orientation.Horizontal)
         self.scrubber.setObjectName("requestSlider")
-        self.scrubber.setAccessibleName("Request of the warp, in the order of the program")
-        self.scrubber.setToolTip("The warp's requests, in the order of the program")
+        self.scrubber.setAccessibleName(tr("Request of the warp, in the order of the program"))
+        self.scrubber.setToolTip(tr("The warp's requests, in the order of the program"))
         self.scrubber.valueChanged.connect(self._show_request)
         self.grid = GridPlot()
         self.grid.warp_picked.connect(self._pick_warp)
@@ -176,7 +177,7 @@ class AccessesView(RecordingView):
         below.addWidget(self.table, 1)
         room = scrolled(self.notes)
         room.setObjectName("accessNotesRoom")
-        room.setAccessibleName("What follows from the accesses")
+        room.setAccessibleName(tr("What follows from the accesses"))
         room.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         room.setMaximumHeight(for_text(92))
         below.addWidget(room)
@@ -219,7 +220,7 @@ class AccessesView(RecordingView):
             why_not = "The engine is busy with something else."
         self.count_button.setEnabled(not why_not)
         self.count_button.setToolTip(
-            why_not or "Run one block on the CPU device and note what its threads access"
+            tr(why_not or "Run one block on the CPU device and note what its threads access")
         )
         self.say(why_not or self._headline() if self.shown is not None else "", why_not)
         wants = self.shown is not None and not why_not and wanted is not None
@@ -318,7 +319,7 @@ class AccessesView(RecordingView):
         at_once = max(1, profile.config.threads or units)
         self.caption.show_caption(Caption([profile.config]))
         self.grid.show_profile(profile, at_once)
-        self.place.setText(f"{place_words(profile)} · {grid_words(profile, at_once)}")
+        self.place.setText(tr(f"{place_words(profile)} · {grid_words(profile, at_once)}"))
         self._show_sheet(profile)
         with QSignalBlocker(self.scrubber):
             self.scrubber.setRange(0, max(len(profile.requests) - 1, 0))
@@ -339,7 +340,7 @@ class AccessesView(RecordingView):
     def _show_sheet(self, profile: AccessProfile) -> None:
         sheet = sheet_of(profile, self.beside)
         self.table.show_sheet(sheet)
-        self.notes.setText(" ".join(sheet.notes))
+        self.notes.setText(tr(" ".join(sheet.notes)))
 
     def _compiled(self, ticket: int, answer: object) -> None:
         """Show what the accesses became on the chosen architecture."""
@@ -364,12 +365,12 @@ class AccessesView(RecordingView):
     def _show_request(self, number: int) -> None:
         if self.shown is None or not self.shown.requests:
             self.warp.show_request(None)
-            self.request_words.setText("This warp asks for nothing.")
+            self.request_words.setText(tr("This warp asks for nothing."))
             return
         shown = picture(self.shown, number)
         self.warp.show_request(shown)
         at, total = count(number + 1), count(len(self.shown.requests))
-        self.request_words.setText(f"Request {at} of {total} · {shown.words}")
+        self.request_words.setText(tr(f"Request {at} of {total} · {shown.words}"))
         with QSignalBlocker(self.table):
             self.table.show_key(str(shown.row))
 

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.analysis.advice.advice import MOST_SHOWN, Advice
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import percent
 from gpuexplorer.gui.model.shown_advice import ShownAdvice
 
@@ -53,8 +54,8 @@ class AdviceCard(QFrame):
         self.apply_button.clicked.connect(self._apply)
         self.why_button = QToolButton()
         self.why_button.setObjectName("adviceWhy")
-        self.why_button.setText("Why?")
-        self.why_button.setToolTip("Open the help page at the explanation")
+        self.why_button.setText(tr("Why?"))
+        self.why_button.setToolTip(tr("Open the help page at the explanation"))
         self.why_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.why_button.clicked.connect(self._ask_why)
         buttons = QHBoxLayout()
@@ -87,8 +88,10 @@ class AdviceCard(QFrame):
         """Show an advice; one that is not ``fresh`` speaks of the run before, and cannot act."""
         if advice != self._advice:
             self._advice = advice
-            self.title.setText(f"{advice.title}.")
-            self.evidence.setText(_unbroken(f"{advice.evidence[:1].upper()}{advice.evidence[1:]}."))
+            self.title.setText(tr(f"{advice.title}."))
+            self.evidence.setText(
+                tr(_unbroken(f"{advice.evidence[:1].upper()}{advice.evidence[1:]}."))
+            )
             self._show_change(advice)
             kind = advice.kind
             if self.property("kind") != kind:
@@ -104,10 +107,10 @@ class AdviceCard(QFrame):
         if change is None:
             return
         words = change.words
-        self.apply_button.setText(f"Use {words}" if len(words) <= LONGEST_BUTTON else "Apply")
+        self.apply_button.setText(tr(f"Use {words}" if len(words) <= LONGEST_BUTTON else "Apply"))
         worth = f"\nIt may save about {percent(advice.saves, 1)} of the time." * (advice.saves > 0)
-        self.apply_button.setToolTip(f"Set {words}. Ctrl+Z takes it back.{worth}")
-        self.apply_button.setAccessibleName(f"Apply: {words}")
+        self.apply_button.setToolTip(tr(f"Set {words}. Ctrl+Z takes it back.{worth}"))
+        self.apply_button.setAccessibleName(tr(f"Apply: {words}"))
 
     def _apply(self) -> None:
         if self._advice is not None and self._advice.change is not None:
@@ -144,7 +147,7 @@ class AdviceSection(QWidget):
         self._shown = ShownAdvice()
         self._due_s = 0.0
         self._present: RunConfig | None = None
-        self.title = QLabel("Advice")
+        self.title = QLabel(tr("Advice"))
         self.title.setProperty("role", "section")
         self.title.hide()
         layout = QVBoxLayout(self)

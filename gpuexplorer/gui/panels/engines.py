@@ -9,6 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QMessageBox, QStackedWidget, QVBoxLayout, QWidget
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.panels.engines_list import EnginesList
 from gpuexplorer.gui.screen import open_size
@@ -40,7 +41,7 @@ class EnginesDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("enginesDialog")
         self.setProperty(PAGE, "engines")
-        self.setWindowTitle("Engines")
+        self.setWindowTitle(tr("Engines"))
         self.resize(open_size(self, 980, 640))
         self._in_use, self._busy_with = in_use, busy_with
         self._setup: EngineSetup | None = None
@@ -167,9 +168,11 @@ class EnginesDialog(QDialog):
         buttons = QMessageBox.StandardButton
         answer = QMessageBox.question(
             self if self.isVisible() else self.parentWidget(),
-            "An engine is being set up",
-            f"Stop setting up '{name}' and close?\n\nWhat was downloaded is kept; Continue, in "
-            "Settings > Engines, sets up the rest.",
+            tr("An engine is being set up"),
+            tr(
+                f"Stop setting up '{name}' and close?\n\nWhat was downloaded is kept; Continue, in "
+                "Settings > Engines, sets up the rest."
+            ),
             buttons.Yes | buttons.Cancel,
             buttons.Cancel,
         )

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.environments import pythons
 from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.plan import Source
@@ -118,11 +119,11 @@ class EngineChoicePage(QWidget):
 
     def _build_source(self, column: QVBoxLayout) -> None:
         column.addWidget(_section("Where do its packages come from?"))
-        self.from_index = QRadioButton("The &internet")
+        self.from_index = QRadioButton(tr("The &internet"))
         self.from_index.setObjectName("fromIndex")
-        self.from_index.setToolTip("The package index that pip is set up for on this machine")
+        self.from_index.setToolTip(tr("The package index that pip is set up for on this machine"))
         self.from_index.setChecked(True)
-        self.from_folder = QRadioButton("A folder of &wheels, where there is no internet")
+        self.from_folder = QRadioButton(tr("A folder of &wheels, where there is no internet"))
         self.from_folder.setObjectName("fromFolder")
         self._sources = QButtonGroup(self)
         for one in (self.from_index, self.from_folder):
@@ -130,11 +131,13 @@ class EngineChoicePage(QWidget):
             one.toggled.connect(self._show_state)
         self.folder = QLineEdit()
         self.folder.setObjectName("wheelsFolder")
-        self.folder.setAccessibleName("Folder of wheels")
-        self.folder.setPlaceholderText("the folder's path")
+        self.folder.setAccessibleName(tr("Folder of wheels"))
+        self.folder.setPlaceholderText(tr("the folder's path"))
         self.folder.setToolTip(
-            "It holds a .whl file of every package; each is held against GPU Explorer's own list "
-            "of hashes, or against the folder's file SHA256SUMS"
+            tr(
+                "It holds a .whl file of every package; each is held against GPU Explorer's own "
+                "list of hashes, or against the folder's file SHA256SUMS"
+            )
         )
         self.folder.textEdited.connect(lambda text: self.from_folder.setChecked(bool(text)))
         self.folder.textChanged.connect(self._show_state)
@@ -151,7 +154,7 @@ class EngineChoicePage(QWidget):
     def _build_python(self, column: QVBoxLayout) -> None:
         column.addWidget(_section("Which Python is it made with?"))
         self.python_box = ListBox("pythonBox", "The Python that the new environment is made with")
-        self.python_box.setAccessibleName("Python")
+        self.python_box.setAccessibleName(tr("Python"))
         self.other_button = button(
             "&Other…", "otherPython", "Choose an interpreter that is not in the list",
             self.pick_python,
@@ -177,8 +180,8 @@ class EngineChoicePage(QWidget):
         column.addWidget(_section("What shall it be called?"))
         self.name = QLineEdit()
         self.name.setObjectName("engineName")
-        self.name.setAccessibleName("Name of the engine")
-        self.name.setToolTip("Its name in the list, and after --python on the command line")
+        self.name.setAccessibleName(tr("Name of the engine"))
+        self.name.setToolTip(tr("Its name in the list, and after --python on the command line"))
         self.name.textEdited.connect(self._name_edited)
         self.name.textChanged.connect(self._show_state)
         for field in (self.name, self.folder):
@@ -197,7 +200,7 @@ class EngineChoicePage(QWidget):
 
     def _take(self, around: Around | ExplorerError | None) -> None:
         self._looking = False
-        if self.words.text() == LOOKING:  # and not why something else was refused
+        if self.words.text() == tr(LOOKING):  # and not why something else was refused
             self._say("")
         if isinstance(around, ExplorerError):
             self.refuse(around)
@@ -209,7 +212,7 @@ class EngineChoicePage(QWidget):
         """Offer these; what was chosen before stays chosen where it is still there."""
         before = self.kind
         self.around = around
-        self.driver_words.setText(around.driver_words)
+        self.driver_words.setText(tr(around.driver_words))
         self._fill_kinds(around, before.name if before is not None else "")
         self._fill_pythons(list(around.pythons))
         self._kind_chosen()
@@ -221,9 +224,9 @@ class EngineChoicePage(QWidget):
         names = [offer.kind.name for offer in around.useful]
         for number, offer in enumerate(around.useful):
             kind = offer.kind
-            choice = QRadioButton(kind.title if number else f"{kind.title}  (recommended)")
+            choice = QRadioButton(tr(kind.title if number else f"{kind.title}  (recommended)"))
             choice.setObjectName(f"kind-{kind.name}")
-            choice.setToolTip(f"pip installs {', '.join(kind.requirements)}")
+            choice.setToolTip(tr(f"pip installs {', '.join(kind.requirements)}"))
             choice.setChecked(number == (names.index(chosen) if chosen in names else 0))
             self._kinds.addButton(choice, number)
             self._kinds_column.addWidget(choice)
@@ -244,17 +247,17 @@ class EngineChoicePage(QWidget):
         for one in found:
             version = f"Python {one.version}" if one.version else "a Python"
             words = f"{version}: {one.path}"
-            item = QStandardItem(words if one.ok else f"{words} (cannot be used)")
+            item = QStandardItem(tr(words if one.ok else f"{words} (cannot be used)"))
             item.setData(one.path, Qt.ItemDataRole.UserRole)
             item.setEnabled(one.ok)
-            item.setToolTip(one.problem or one.path)
+            item.setToolTip(tr(one.problem or one.path))
             model.appendRow(item)
         self.python_box.setModel(model)
         able = [place for place, one in enumerate(found) if one.ok]
         wanted = self.python_box.findData(choose) if choose else -1
         self.python_box.setCurrentIndex(wanted if wanted in able else (able or [-1])[0])
         trouble = self.around.no_python if self.around is not None else ""
-        self.python_words.setText(f"{capital(trouble)}." if trouble else "")
+        self.python_words.setText(tr(f"{capital(trouble)}." if trouble else ""))
         for widget in (self.python_words, self.again_button):
             widget.setVisible(bool(trouble))
 
@@ -294,14 +297,14 @@ class EngineChoicePage(QWidget):
     def pick_folder(self) -> None:
         """Ask for a folder of wheels."""
         begin = self.folder.text() or str(Path.home())
-        name = QFileDialog.getExistingDirectory(self, "A folder of wheels", begin)
+        name = QFileDialog.getExistingDirectory(self, tr("A folder of wheels"), begin)
         if name:
-            self.folder.setText(name)
+            self.folder.setText(as_is(name))
             self.from_folder.setChecked(True)
 
     def pick_python(self) -> None:
         """Ask for an interpreter, and look whether it can be used."""
-        name, _ = QFileDialog.getOpenFileName(self, "A Python interpreter", str(Path.home()))
+        name, _ = QFileDialog.getOpenFileName(self, tr("A Python interpreter"), str(Path.home()))
         if name:
             self._say(f"Asking {name}…")
             self._tasks.do("engine-python", partial(_look_at, name), self._take_python)
@@ -321,7 +324,7 @@ class EngineChoicePage(QWidget):
     def _kind_chosen(self) -> None:
         kind = self.kind
         if kind is not None and self.around is not None and not self._named_by_hand:
-            self.name.setText(self.around.names.get(kind.name, kind.name))
+            self.name.setText(as_is(self.around.names.get(kind.name, kind.name)))
         self._show_state()
 
     def _name_edited(self, text: str) -> None:
@@ -345,7 +348,7 @@ class EngineChoicePage(QWidget):
         QApplication.clipboard().setText(f"{self.words.text()}\n\n{self._detail}")
 
     def _say(self, words: str, *, bad: bool = False) -> None:
-        self.words.setText(words)
+        self.words.setText(tr(words))
         self.copy_button.hide()
         self.words.setProperty("role", "bad" if bad else "muted")
         self.words.style().polish(self.words)
@@ -363,13 +366,13 @@ def _look_at(word: str, cancel: threading.Event) -> FoundPython:
 
 
 def _section(words: str) -> QLabel:
-    label = QLabel(words)
+    label = QLabel(tr(words))
     label.setProperty("role", "section")
     return label
 
 
 def _muted(name: str, words: str) -> QLabel:
-    label = QLabel(words)
+    label = QLabel(tr(words))
     label.setObjectName(name)
     label.setProperty("role", "muted")
     label.setWordWrap(True)

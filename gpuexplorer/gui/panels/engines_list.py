@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import plural
 from gpuexplorer.engine.candidates import FoundInterpreter
 from gpuexplorer.engine.checking import EngineReport
@@ -85,7 +86,7 @@ class EnginesList(QWidget):
     # ---- construction
 
     def _put_together(self) -> None:
-        about = QLabel(ABOUT)
+        about = QLabel(tr(ABOUT))
         about.setWordWrap(True)
         about.setProperty("role", "muted")
         self.table = EnginesTable()
@@ -100,7 +101,7 @@ class EnginesList(QWidget):
         self.ways.help_asked.connect(self.help_asked)
         self.details = QPlainTextEdit()
         self.details.setObjectName("engineDetails")
-        self.details.setAccessibleName("What is known of the chosen engine")
+        self.details.setAccessibleName(tr("What is known of the chosen engine"))
         self.details.setReadOnly(True)
         self.details.setTabChangesFocus(True)
         parts = QSplitter(Qt.Orientation.Vertical)
@@ -392,8 +393,8 @@ class EnginesList(QWidget):
             and not (row.in_use and row.is_default)
             and row.name != self.made.waiting
         )
-        self.check_button.setText("&Cancel" if self.checking else "&Check")
-        self.check_button.setToolTip(CANCEL_TIP if self.checking else CHECK_TIP)
+        self.check_button.setText(tr("&Cancel" if self.checking else "&Check"))
+        self.check_button.setToolTip(tr(CANCEL_TIP if self.checking else CHECK_TIP))
         self.check_button.setEnabled(
             self.checking or (row is not None and free and origin != "unfinished")
         )
@@ -409,21 +410,23 @@ class EnginesList(QWidget):
             and (made or row.name in self.model.names)
         )
         self.remove_button.setToolTip(
-            "Delete it, after a question (Del)"
-            if made
-            else "Forget it, and delete what is on its machine if you want to (Del)"
-            if origin == "far"
-            else "Forget its name; it stays as it is (Del)"
+            tr(
+                "Delete it, after a question (Del)"
+                if made
+                else "Forget it, and delete what is on its machine if you want to (Del)"
+                if origin == "far"
+                else "Forget its name; it stays as it is (Del)"
+            )
         )
-        self.remove_button.setText("&Remove…" if made or origin == "far" else "&Remove")
+        self.remove_button.setText(tr("&Remove…" if made or origin == "far" else "&Remove"))
         self.undo_button.setEnabled(self.model.can_undo is not None)
         text = details(row) if row is not None else ""
         if text != self.details.toPlainText():
-            self.details.setPlainText(text)
+            self.details.setPlainText(tr(text))
 
     def tell(self, words: str) -> None:
         """Say a sentence below the table."""
-        self.words.setText(words)
+        self.words.setText(tr(words))
 
     def _tell_error(self, error: ExplorerError) -> None:
         self.tell(f"{capital(str(error))}.")

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.engine.interpreters import checked_name
 from gpuexplorer.engine.machine import SCHEME, Machine
 from gpuexplorer.environments.kinds import RECIPES
@@ -51,35 +52,39 @@ class MachinePage(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("machinePage")
-        title = QLabel("Add a machine")
+        title = QLabel(tr("Add a machine"))
         title.setProperty("role", "title")
-        about = QLabel(ABOUT)
+        about = QLabel(tr(ABOUT))
         about.setWordWrap(True)
         about.setProperty("role", "muted")
         self.address = _line("machineAddress", "Its address, as ssh takes it", "me@gpubox")
-        self.address.setToolTip("USER@HOST, or ssh://USER@HOST:PORT; names of ssh's settings do")
+        self.address.setToolTip(
+            tr("USER@HOST, or ssh://USER@HOST:PORT; names of ssh's settings do")
+        )
         self.name = _line("machineName", "What it is called here", "gpubox")
-        self.name.setToolTip("A word for it, such as gpu: it stands in each run's document")
+        self.name.setToolTip(tr("A word for it, such as gpu: it stands in each run's document"))
         self.kind = ListBox("machineKind", "The environment that is made there")
-        self.kind.setAccessibleName("What is set up there")
-        self.kind.addItem(BEST, None)
+        self.kind.setAccessibleName(tr("What is set up there"))
+        self.kind.addItem(tr(BEST), None)
         for recipe in RECIPES:
-            self.kind.addItem(recipe.title, recipe.name)
+            self.kind.addItem(tr(recipe.title), recipe.name)
         self.wheels = _line("machineWheels", "A folder of wheels here", "")
-        self.wheels.setPlaceholderText("empty: fetched there, as pip is set up there")
+        self.wheels.setPlaceholderText(tr("empty: fetched there, as pip is set up there"))
         self.wheels.setToolTip(
-            "Copied over, so that the machine needs no internet; 'gpuexplorer engines fetch' fills "
-            "such a folder"
+            tr(
+                "Copied over, so that the machine needs no internet; 'gpuexplorer engines fetch' "
+                "fills such a folder"
+            )
         )
         folder = button("&Folder…", "machineWheelsFolder", "Choose it", self.pick_folder)
         wheels = QHBoxLayout()
         wheels.addWidget(self.wheels, 1)
         wheels.addWidget(folder)
         form = QFormLayout()
-        form.addRow("&Address", self.address)
-        form.addRow("&Name", self.name)
-        form.addRow("&Kind", self.kind)
-        label = QLabel("&Wheels")
+        form.addRow(tr("&Address"), self.address)
+        form.addRow(tr("&Name"), self.name)
+        form.addRow(tr("&Kind"), self.kind)
+        label = QLabel(tr("&Wheels"))
         label.setBuddy(self.wheels)
         form.addRow(label, wheels)
         self.words = QLabel()
@@ -119,18 +124,18 @@ class MachinePage(QWidget):
 
     def refuse(self, error: ExplorerError) -> None:
         """Say why it cannot be."""
-        self.words.setText(sentence(error))
+        self.words.setText(tr(sentence(error)))
 
     def pick_folder(self) -> None:
         """Ask for a folder of wheels."""
-        name = QFileDialog.getExistingDirectory(self, "A folder of wheels", str(Path.home()))
+        name = QFileDialog.getExistingDirectory(self, tr("A folder of wheels"), str(Path.home()))
         if name:
-            self.wheels.setText(name)
+            self.wheels.setText(as_is(name))
 
     def _address_edited(self, text: str) -> None:
         if not self._named_by_hand:
             host = text.strip().removeprefix(SCHEME).rpartition("@")[2]
-            self.name.setText(re.split(r"[.:/]", host)[0])
+            self.name.setText(as_is(re.split(r"[.:/]", host)[0]))
         self._show_state()
 
     def _name_edited(self, text: str) -> None:
@@ -158,6 +163,6 @@ class MachinePage(QWidget):
 def _line(name: str, title: str, example: str) -> QLineEdit:
     line = QLineEdit()
     line.setObjectName(name)
-    line.setAccessibleName(title)
-    line.setPlaceholderText(example)
+    line.setAccessibleName(tr(title))
+    line.setPlaceholderText(tr(example))
     return line

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.environments.managed import Managed
 from gpuexplorer.environments.plan import EnvironmentPlan
 from gpuexplorer.environments.progress import PHASES, Phase, SetUpProgress
@@ -121,7 +122,9 @@ class EngineMakingPage(QWidget):
         self.bar.setFixedHeight(8)
         self.figures = Words()
         self.figures.setObjectName("makingFigures")
-        self.figures.setToolTip("Bytes, bytes a second over the last seconds, and the time left")
+        self.figures.setToolTip(
+            tr("Bytes, bytes a second over the last seconds, and the time left")
+        )
         self.doing = Words()
         self.doing.setObjectName("makingWords")
         self.doing.setProperty("role", "muted")
@@ -132,7 +135,7 @@ class EngineMakingPage(QWidget):
         self.outcome.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.detail = QPlainTextEdit()
         self.detail.setObjectName("makingDetails")
-        self.detail.setAccessibleName("Details")
+        self.detail.setAccessibleName(tr("Details"))
         self.detail.setReadOnly(True)
         self.detail.setTabChangesFocus(True)
         page = QVBoxLayout(self)
@@ -218,7 +221,7 @@ class EngineMakingPage(QWidget):
         if self._task is not None:
             return
         self._making, self._pace = making.again(), Pace()
-        self.title.setText(making.title)
+        self.title.setText(tr(making.title))
         busy = self._busy_with()
         if busy:
             self._say(
@@ -261,7 +264,7 @@ class EngineMakingPage(QWidget):
             self._enter("stopped")
         elif isinstance(outcome, ExplorerError):
             self._say(sentence(outcome), "bad")
-            self.detail.setPlainText(outcome.detail)
+            self.detail.setPlainText(as_is(outcome.detail))
             self._enter("failed")
         else:
             self._show_ready(outcome)
@@ -277,7 +280,7 @@ class EngineMakingPage(QWidget):
         else:
             self._say(f"'{made.name}' is ready. {made.verdict}", "good")
         packages = "\n".join(f"{name} {version}" for name, version in made.packages.items())
-        self.detail.setPlainText(f"Installed in {made.path}:\n{packages}")
+        self.detail.setPlainText(as_is(f"Installed in {made.path}:\n{packages}"))
         self._enter("ready")
 
     # ---- showing
@@ -289,10 +292,10 @@ class EngineMakingPage(QWidget):
             self._say("", "muted")
             self.detail.clear()
             self.figures.setText("")
-            self.doing.setText("Starting…")
+            self.doing.setText(tr("Starting…"))
             self.bar.setRange(0, 0)
         if state == "stopping":
-            self.doing.setText("Stopping…")
+            self.doing.setText(tr("Stopping…"))
         for widget, shown in (
             (self.bar, going),
             (self.figures, going),
@@ -307,7 +310,7 @@ class EngineMakingPage(QWidget):
         ):
             widget.setVisible(shown)
         self.cancel_button.setEnabled(state == "making")
-        self.again_button.setText("&Try again" if state == "failed" else "&Continue")
+        self.again_button.setText(tr("&Try again" if state == "failed" else "&Continue"))
         self._show_phases()
         leading = {"making": self.cancel_button, "ready": self.use_button}.get(state)
         if state in ("refused", "stopped", "failed"):
@@ -324,7 +327,7 @@ class EngineMakingPage(QWidget):
             mark = "✓" if done else "●" if present else "○"
             label = self._marks[phase]
             titles = PHASE_TITLES if self.is_here else FAR_PHASE_TITLES
-            label.setText(f"{mark}  {titles[phase]}")
+            label.setText(tr(f"{mark}  {titles[phase]}"))
             role = "good" if done else "title" if present else "muted"
             if label.property("role") != role:
                 label.setProperty("role", role)
@@ -342,12 +345,12 @@ class EngineMakingPage(QWidget):
             self.bar.setValue(int(STEPS * min(1.0, progress.done_B / progress.total_B)))
         else:
             self.bar.setRange(0, 0)
-        self.figures.setText(progress_words(progress, self._pace.rate_per_s()))
+        self.figures.setText(tr(progress_words(progress, self._pace.rate_per_s())))
         if self.state == "making":
-            self.doing.setText(progress.words)
+            self.doing.setText(tr(progress.words))
 
     def _say(self, words: str, role: str) -> None:
-        self.outcome.setText(words)
+        self.outcome.setText(tr(words))
         self.outcome.setProperty("role", role)
         self.outcome.style().polish(self.outcome)
 

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.machine import Machine
 from gpuexplorer.environments.managed import Managed
@@ -99,10 +100,10 @@ class EnginePlanPage(QWidget):
     def _table() -> QTableWidget:
         table = QTableWidget(0, len(COLUMNS))
         table.setObjectName("planTable")
-        table.setAccessibleName("Packages")
+        table.setAccessibleName(tr("Packages"))
         for column, (title, tip) in enumerate(COLUMNS):
-            item = QTableWidgetItem(title)
-            item.setToolTip(tip)
+            item = QTableWidgetItem(tr(title))
+            item.setToolTip(tr(tip))
             item.setTextAlignment(_alignment(column))
             table.setHorizontalHeaderItem(column, item)
         table.verticalHeader().hide()
@@ -125,11 +126,13 @@ class EnginePlanPage(QWidget):
         python = planned.python
         title = planned.kind.title
         self.title.setText(
-            f"{title}, as '{wanted.name}', with Python {python.version} from {python.path}"
-            if python.version
-            else f"{title}, as '{wanted.name}', with the Python from {python.path}"
+            tr(
+                f"{title}, as '{wanted.name}', with Python {python.version} from {python.path}"
+                if python.version
+                else f"{title}, as '{wanted.name}', with the Python from {python.path}"
+            )
         )
-        self.facts.setText(plan_words(planned))
+        self.facts.setText(tr(plan_words(planned)))
         short = space_words(planned)
         self.space.show_sentences([short] if short else [])
         self.go_button.setEnabled(not short)
@@ -139,15 +142,15 @@ class EnginePlanPage(QWidget):
             for maker, names in terms_of(planned.packages)
         ]
         self.terms.setVisible(bool(said))
-        self.terms.setText("<br>".join(said))
+        self.terms.setText(tr("<br>".join(said)))
         self.table.setRowCount(len(planned.packages))
         for row, one in enumerate(planned.packages):
             size = quantity(one.size_B, "B") if one.size_B is not None else "not known"
             voucher = VOUCHERS.get(one.vouched_by, one.vouched_by)
             for column, words in enumerate((one.name, one.version, size, voucher)):
-                item = QTableWidgetItem(words)
+                item = QTableWidgetItem(tr(words))
                 item.setTextAlignment(_alignment(column))
-                item.setToolTip(f"{one.file}\n{one.url}\nSHA-256 {one.sha256}")
+                item.setToolTip(tr(f"{one.file}\n{one.url}\nSHA-256 {one.sha256}"))
                 self.table.setItem(row, column, item)
 
     def _agree(self) -> None:
@@ -313,7 +316,7 @@ class EngineSetup(QWidget):
     ) -> None:
         if self._planning is not None or self.making.working:
             return
-        self.waiting_words.setText(words)
+        self.waiting_words.setText(tr(words))
         self._step.setText("")
         self.stop_planning_button.setEnabled(True)
         self._planning = self._tasks.do("engine-plan", work, then)
@@ -357,7 +360,7 @@ class EngineSetup(QWidget):
         at = {self.choice: 0, self.waiting: 1, self.plan_page: 1}.get(page, 2)
         words = [f"{number}  {title}" for number, title in enumerate(STEPS, 1)]
         words[at] = f"<b>{words[at]}</b>"
-        self._steps.setText("&nbsp;&nbsp;›&nbsp;&nbsp;".join(words))
+        self._steps.setText(tr("&nbsp;&nbsp;›&nbsp;&nbsp;".join(words)))
         self._steps.setVisible(page is not self.machine and not self._is_far(page))
 
     def _is_far(self, page: QWidget) -> bool:
@@ -365,7 +368,7 @@ class EngineSetup(QWidget):
         return page is self.making and not self.making.is_here
 
     def _show_step(self, words: str) -> None:
-        self._step.setText(f"{capital(words)}…")
+        self._step.setText(tr(f"{capital(words)}…"))
 
     def close_down(self) -> None:
         """Stop looking at what goes on."""

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QTableWidgetItem,
 )
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.model.engines import EngineRow
 from gpuexplorer.gui.theme import theme
@@ -53,7 +54,7 @@ class EnginesTable(QTableWidget):
     def __init__(self) -> None:
         super().__init__(0, len(COLUMNS))
         self.setObjectName("enginesTable")
-        self.setAccessibleName("Engines")
+        self.setAccessibleName(tr("Engines"))
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -72,8 +73,8 @@ class EnginesTable(QTableWidget):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setSectionResizeMode(OFFERS, QHeaderView.ResizeMode.Stretch)
         for column, (title, width, tip) in enumerate(COLUMNS):
-            item = QTableWidgetItem(title)
-            item.setToolTip(tip)
+            item = QTableWidgetItem(tr(title))
+            item.setToolTip(tr(tip))
             item.setTextAlignment(_alignment(column))
             self.setHorizontalHeaderItem(column, item)
             header.resizeSection(column, width)
@@ -128,8 +129,8 @@ class EnginesTable(QTableWidget):
                 item = QTableWidgetItem()
                 item.setTextAlignment(_alignment(column))
                 self.setItem(place, column, item)
-            item.setText(text)
-            item.setToolTip(tip)
+            item.setText(tr(text))
+            item.setToolTip(tr(tip))
             item.setForeground(colours.q("text"))
             font = item.font()
             font.setBold(column == NAME and row.in_use)

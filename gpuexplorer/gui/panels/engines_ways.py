@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QWidget
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.engine.candidates import FoundInterpreter
 from gpuexplorer.gui.engines_checks import Checks
 from gpuexplorer.gui.widgets.button import button
@@ -74,25 +75,27 @@ class EngineWays(QWidget):
 
     def pick_file(self) -> None:
         """Ask for an interpreter."""
-        name, _ = QFileDialog.getOpenFileName(self, "A Python interpreter", str(Path.home()))
+        name, _ = QFileDialog.getOpenFileName(self, tr("A Python interpreter"), str(Path.home()))
         if name:
             self.add_asked.emit(name)
 
     def pick_folder(self) -> None:
         """Ask for an environment's folder."""
-        name = QFileDialog.getExistingDirectory(self, "An environment's folder", str(Path.home()))
+        name = QFileDialog.getExistingDirectory(
+            self, tr("An environment's folder"), str(Path.home())
+        )
         if name:
             self.add_asked.emit(name)
 
     def fill_menu(self) -> None:
         """Offer the Pythons that were found; look for them the first time."""
         self.menu.clear()
-        self.menu.addAction("Interpreter…", self.pick_file)
-        self.menu.addAction("Environment's folder…", self.pick_folder)
+        self.menu.addAction(tr("Interpreter…"), self.pick_file)
+        self.menu.addAction(tr("Environment's folder…"), self.pick_folder)
         self.menu.addSeparator()
         found = self._checks.candidates
         if found is None:
-            self.menu.addAction("looking for Pythons on this machine…").setEnabled(False)
+            self.menu.addAction(tr("looking for Pythons on this machine…")).setEnabled(False)
             self._checks.look_for_pythons()
             return
         taken = self._taken()
@@ -100,11 +103,11 @@ class EngineWays(QWidget):
         for one in offered:
             self._offer(one)
         if not offered:
-            self.menu.addAction("no other Python was found").setEnabled(False)
+            self.menu.addAction(tr("no other Python was found")).setEnabled(False)
 
     def _offer(self, one: FoundInterpreter) -> None:
         words = f"{one.kind}: {one.path}"
-        action = self.menu.addAction(f"{words}  (Python {one.python})" if one.python else words)
+        action = self.menu.addAction(tr(f"{words}  (Python {one.python})" if one.python else words))
         action.triggered.connect(lambda _=False: self.add_asked.emit(one.path))
 
     def _fill_again(self) -> None:

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.analysis.rates import items_per_launch
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.units import count, plural, quantity
 from gpuexplorer.gui.model.block import AXES
@@ -43,20 +44,20 @@ class KnobRow(QWidget):
 
     def __init__(self, name: str, title: str, tooltip: str) -> None:
         super().__init__()
-        self.label = QLabel(title)
+        self.label = QLabel(tr(title))
         self.slider = SnapSlider()
         self.slider.setObjectName(name)
-        self.slider.setAccessibleName(title)
+        self.slider.setAccessibleName(tr(title))
         self.box = QSpinBox()
         self.box.setObjectName(name.replace("Slider", "Box"))
-        self.box.setAccessibleName(title)
+        self.box.setAccessibleName(tr(title))
         self.box.setKeyboardTracking(False)
         self.box.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.box.setFixedWidth(for_text(84))
         self.label.setMinimumWidth(60)  # a long one is cut off, rather than the whole panel
         self.label.setBuddy(self.box)
         for widget in (self.label, self.slider, self.box):
-            widget.setToolTip(tooltip)
+            widget.setToolTip(tr(tooltip))
         head = QHBoxLayout()
         head.addWidget(self.label, 1)
         head.addWidget(self.box)
@@ -119,15 +120,15 @@ class ExperimentPanel(QScrollArea):
             lambda name: experiment.set_precision(name),
         )
         form = self._form()
-        form.addRow("Workload", self.workload_box)
-        form.addRow("Variant", self.variant_box)
-        form.addRow("Precision", self.precision_box)
+        form.addRow(tr("Workload"), self.workload_box)
+        form.addRow(tr("Variant"), self.variant_box)
+        form.addRow(tr("Precision"), self.precision_box)
         self._layout.addLayout(form)
         self._sizes = QVBoxLayout()
         self._sizes.setSpacing(8)
         self._size_rows: dict[str, KnobRow] = {}
         self._layout.addLayout(self._sizes)
-        self._block_title = QLabel("Threads per block")
+        self._block_title = QLabel(tr("Threads per block"))
         self._block_title.setProperty("role", "section")
         self._layout.addWidget(self._block_title)
         self.block_rows: list[KnobRow] = []
@@ -169,14 +170,16 @@ class ExperimentPanel(QScrollArea):
             lambda fill: experiment.set_fill(fill),
         )
         conditions = self._form()
-        conditions.addRow("Caches", self.cache_box)
-        conditions.addRow("Inputs", self.fill_box)
+        conditions.addRow(tr("Caches"), self.cache_box)
+        conditions.addRow(tr("Inputs"), self.fill_box)
         self._layout.addLayout(conditions)
-        self.transfers = QCheckBox("Include transfers")
+        self.transfers = QCheckBox(tr("Include transfers"))
         self.transfers.setObjectName("includeTransfers")
         self.transfers.setToolTip(
-            "Each sample is the whole textbook sequence: allocate, copy to the device, kernel,\n"
-            "copy back, free. Without it a sample is the kernel alone."
+            tr(
+                "Each sample is the whole textbook sequence: allocate, copy to the device, "
+                "kernel,\ncopy back, free. Without it a sample is the kernel alone."
+            )
         )
         self.transfers.toggled.connect(experiment.set_include_transfers)
         self._layout.addWidget(self.transfers)
@@ -213,9 +216,9 @@ class ExperimentPanel(QScrollArea):
         experiment = self._experiment
         knobs, manifest = experiment.knobs, experiment.workload.manifest
         self._fill(self.workload_box, experiment.workload_offers(), knobs.workload)
-        self.workload_box.setToolTip(plain_tip(manifest.summary))
+        self.workload_box.setToolTip(plain_tip(tr(manifest.summary)))
         self._fill(self.variant_box, experiment.variant_offers(), knobs.variant)
-        self.variant_box.setToolTip(plain_tip(experiment.variant.teaches))
+        self.variant_box.setToolTip(plain_tip(tr(experiment.variant.teaches)))
         self._fill(self.precision_box, experiment.precision_offers(), knobs.precision)
         shape = (knobs.workload, knobs.variant, id(experiment.workload))
         if shape != self._shape:
@@ -263,7 +266,7 @@ class ExperimentPanel(QScrollArea):
                     experiment.room.legal(axis),
                     experiment.room.reason(axis),
                 )
-        self.block_words.setText(self._block_summary())
+        self.block_words.setText(tr(self._block_summary()))
 
     def _block_summary(self) -> str:
         experiment = self._experiment
@@ -320,7 +323,7 @@ class ExperimentPanel(QScrollArea):
         self.note.setVisible(note is not None)
         if note is not None:
             links = [f'<a href="remedy">{note.remedy}</a>'] if note.remedy else []
-            self.note.setText(" ".join([note.text.replace("<", "&lt;"), *links]))
+            self.note.setText(tr(" ".join([note.text.replace("<", "&lt;"), *links])))
 
     def _follow_link(self, _: str) -> None:
         note = self._experiment.note
@@ -339,11 +342,11 @@ class ExperimentPanel(QScrollArea):
                     if offer.group != group:
                         group = offer.group
                         model.appendRow(heading(group))
-                    item = QStandardItem(offer.title)
+                    item = QStandardItem(tr(offer.title))
                     item.setData(offer.line, LINE)
                     item.setData(offer.name, Qt.ItemDataRole.UserRole)
                     item.setEnabled(offer.reason is None)
-                    item.setToolTip(plain_tip(offer.reason or offer.tip))
+                    item.setToolTip(plain_tip(tr(offer.reason or offer.tip)))
                     model.appendRow(item)
                 box.setModel(model)
                 box.setProperty("offers", shown)
@@ -384,12 +387,12 @@ class ExperimentPanel(QScrollArea):
             words = f"{tunable.title or name}: a constant the kernel is compiled with"
             box = ListBox(f"tunableBox_{name}", words)
             for value in tunable.values:
-                box.addItem(count(value), value)
+                box.addItem(as_is(count(value)), value)
             box.currentIndexChanged.connect(
                 lambda _, name=name, box=box: experiment.set_tunable(name, box.currentData())
             )
             self._tunable_boxes[name] = box
-            title = QLabel(tunable.title or name)
+            title = QLabel(tr(tunable.title or name))
             title.setWordWrap(True)  # a manifest's title may be longer than the panel is wide
             title.setBuddy(box)
             self._tunable_form.addRow(title, box)
@@ -409,9 +412,9 @@ def fill_device_box(box: QComboBox, devices: DeviceList, automatic: DeviceInfo |
     model = QStandardItemModel(box)
 
     def add(words: str, data: str | None, tip: str) -> None:
-        item = QStandardItem(words)
+        item = QStandardItem(tr(words))
         item.setData(data, Qt.ItemDataRole.UserRole)
-        item.setToolTip(tip)
+        item.setToolTip(tr(tip))
         item.setEnabled(data is not None)
         model.appendRow(item)
 

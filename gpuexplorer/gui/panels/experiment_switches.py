@@ -9,6 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QCheckBox, QFormLayout, QLabel, QVBoxLayout, QWidget
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.model.switches import SwitchOffer
 from gpuexplorer.gui.widgets.list_box import ListBox
 
@@ -21,9 +22,9 @@ class SwitchesSection(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("switchesSection")
-        title = QLabel("Structure")
+        title = QLabel(tr("Structure"))
         title.setProperty("role", "section")
-        title.setToolTip("What only changes how the same result is computed, one thing each")
+        title.setToolTip(tr("What only changes how the same result is computed, one thing each"))
         self._form = QFormLayout()
         self._form.setContentsMargins(0, 0, 0, 0)
         self._form.setVerticalSpacing(5)
@@ -60,21 +61,21 @@ class SwitchesSection(QWidget):
         for offer in offers:
             name = f"switch_{offer.name}"
             if offer.is_flag:
-                flag = QCheckBox(offer.switch.title)
+                flag = QCheckBox(tr(offer.switch.title))
                 flag.setObjectName(name)
                 flag.toggled.connect(partial(self._turned, offer.name))
                 self._flags[offer.name] = flag
-                self._form.addRow(flag)
+                self._form.addRow(tr(flag))
             else:
                 box = ListBox(name, "")
-                box.setAccessibleName(offer.switch.title)
+                box.setAccessibleName(tr(offer.switch.title))
                 box.setSizeAdjustPolicy(
                     ListBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
                 )
                 box.setMinimumContentsLength(7)
                 box.activated.connect(partial(self._picked, offer.name))
                 self._lists[offer.name] = box
-                label = self._labels[offer.name] = QLabel(offer.switch.title)
+                label = self._labels[offer.name] = QLabel(tr(offer.switch.title))
                 label.setBuddy(box)
                 self._form.addRow(label, box)
 
@@ -83,7 +84,7 @@ class SwitchesSection(QWidget):
         with QSignalBlocker(flag):
             flag.setChecked(bool(offer.value))
         flag.setEnabled(offer.reason is None)
-        flag.setToolTip(offer.tip)
+        flag.setToolTip(tr(offer.tip))
 
     def _show_list(self, box: ListBox, offer: SwitchOffer) -> None:
         shown = [(c.words, c.reason or "") for c in offer.choices]
@@ -91,17 +92,17 @@ class SwitchesSection(QWidget):
             if box.property("choices") != shown:
                 model = QStandardItemModel(box)
                 for choice in offer.choices:
-                    item = QStandardItem(choice.words)
+                    item = QStandardItem(tr(choice.words))
                     item.setData(choice.value, Qt.ItemDataRole.UserRole)
                     item.setEnabled(choice.reason is None)
-                    item.setToolTip(choice.reason or "")
+                    item.setToolTip(tr(choice.reason or ""))
                     model.appendRow(item)
                 box.setModel(model)
                 box.setProperty("choices", shown)
             box.setCurrentIndex(box.findData(offer.value))
         for widget in (box, self._labels[offer.name]):
             widget.setEnabled(offer.reason is None)
-            widget.setToolTip(offer.tip)
+            widget.setToolTip(tr(offer.tip))
 
     def _turned(self, name: str, on: bool) -> None:
         self.chosen.emit(name, on)

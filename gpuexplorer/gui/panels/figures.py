@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFormLayout, QLabel, QWidget
 from gpuexplorer.analysis.advice.roofs import bandwidth_roof
 from gpuexplorer.analysis.rates import items_per_s
 from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.result import Arithmetic, TelemetrySummary
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import percent, quantity, ratio
@@ -66,13 +67,13 @@ class Figures(QWidget):
         self.clear()
 
     def _figure(self, title: str, name: str, tooltip: str) -> Words:
-        head, label = QLabel(title), Words("–")
+        head, label = QLabel(tr(title)), Words("–")
         head.setProperty("role", "muted")
         label.setObjectName(name)
         label.setProperty("role", "figure")
         label.setAlignment(Qt.AlignmentFlag.AlignRight)
         for widget in (head, label):
-            widget.setToolTip(tooltip)
+            widget.setToolTip(tr(tooltip))
         self._form.addRow(head, label)
         return label
 
@@ -97,35 +98,35 @@ class Figures(QWidget):
         self._form.setRowVisible(self.items, rate is not None)
         if rate is not None:
             value, unit = rate
-            self.items.setText(f"{quantity(value, '')} {unit}")
+            self.items.setText(tr(f"{quantity(value, '')} {unit}"))
         self._show_arithmetic(prepared.arithmetic)
-        self.flops.setText(quantity(flops, "FLOP/s"))
-        self.bandwidth.setText(quantity(bandwidth, "B/s"))
+        self.flops.setText(as_is(quantity(flops, "FLOP/s")))
+        self.bandwidth.setText(as_is(quantity(bandwidth, "B/s")))
         self._show_share(
             prepared, bandwidth, bandwidth_roof(prepared.config, prepared.device, ceilings, least_B)
         )
         intensity = prepared.flops / least_B if prepared.flops and least_B else None
-        self.intensity.setText(ratio(intensity, "FLOP/B"))
+        self.intensity.setText(as_is(ratio(intensity, "FLOP/B")))
         resources = prepared.resources
         occupancy, limiter = percent(resources.occupancy), resources.occupancy_limiter
         self._form.setRowVisible(self.occupancy, resources.occupancy is not None)
-        self.occupancy.setText(f"{occupancy}, limited by {limiter}" if limiter else occupancy)
+        self.occupancy.setText(tr(f"{occupancy}, limited by {limiter}" if limiter else occupancy))
         self._form.setRowVisible(self.registers, resources.registers_per_thread is not None)
-        self.registers.setText(f"{resources.registers_per_thread} a thread")
+        self.registers.setText(tr(f"{resources.registers_per_thread} a thread"))
 
     def _show_share(
         self, prepared: Prepared, bandwidth: float | None, roof: tuple[float, str] | None
     ) -> None:
         """Show which share of the stated peak, or else of the measured roof, the bandwidth is."""
         if roof is None:
-            self.of_peak.setText("not calibrated yet")
-            self.of_peak.setToolTip(f"{PEAK_TIP}; Calibrate in the roofline view measures it")
+            self.of_peak.setText(tr("not calibrated yet"))
+            self.of_peak.setToolTip(tr(f"{PEAK_TIP}; Calibrate in the roofline view measures it"))
             return
         most, what = roof
         self.of_peak.setText(
-            f"{percent(bandwidth / most)} of {quantity(most, 'B/s')}" if bandwidth else "–"
+            tr(f"{percent(bandwidth / most)} of {quantity(most, 'B/s')}" if bandwidth else "–")
         )
-        self.of_peak.setToolTip(f"{PEAK_TIP}: {what}")
+        self.of_peak.setToolTip(tr(f"{PEAK_TIP}: {what}"))
 
     def _show_arithmetic(self, found: Arithmetic | None) -> None:
         """Show what a framework really computed in; nothing for a kernel or library call."""
@@ -134,10 +135,10 @@ class Figures(QWidget):
         if found is None:
             return
         mark = " ⚠" if found.fallback else ""
-        self.arithmetic.setText((found.ran or "cannot be told") + mark)
-        self.sums.setText(found.accumulates_in or "not known")
+        self.arithmetic.setText(tr((found.ran or "cannot be told") + mark))
+        self.sums.setText(tr(found.accumulates_in or "not known"))
         lines = (self._arithmetic_tip, found.how, found.fallback)
-        self.arithmetic.setToolTip("\n".join(line for line in lines if line))
+        self.arithmetic.setToolTip(tr("\n".join(line for line in lines if line)))
 
     def show_energy(self, state: TelemetrySummary | None) -> None:
         """Show the energy of one launch, or in its tooltip why it is not known.
@@ -147,7 +148,7 @@ class Figures(QWidget):
         energy = state.energy_per_launch_J if state is not None else None
         offered = state is not None and (energy is not None or state.power_W is not None)
         self._form.setRowVisible(self.energy, offered)
-        self.energy.setText(quantity(energy, "J") if energy is not None else "not known yet")
+        self.energy.setText(tr(quantity(energy, "J") if energy is not None else "not known yet"))
         reason = state.energy_reason if state is not None else None
         tip = f"{self._energy_tip}\nNot known: {reason}." if energy is None and reason else None
-        self.energy.setToolTip(tip or self._energy_tip)
+        self.energy.setToolTip(tr(tip or self._energy_tip))

@@ -11,6 +11,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import plural
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.notice import Notice, capital
@@ -57,7 +58,7 @@ class HistoryPanel(QWidget):
         self.bar = HistoryBar()
         self.table = HistoryTable(model)
         self.acts = HistoryActions(self, self.table, model, runs, history)
-        self._empty = QLabel(OPENING, self.table.viewport())
+        self._empty = QLabel(tr(OPENING), self.table.viewport())
         self._empty.setObjectName("historyEmpty")
         self._empty.setProperty("role", "muted")
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -144,7 +145,7 @@ class HistoryPanel(QWidget):
             words = OPENING
         else:
             words = NOTHING_FOUND if self.bar.filtering else EMPTY
-        self._empty.setText(words)
+        self._empty.setText(tr(words))
         self._empty.setVisible(bool(words))
         self._show_chosen()
 

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QToolTip, QWidget
 from gpuexplorer import reproduce
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.gui.model.ghosts import StoredRun, ghost_of
@@ -210,7 +211,7 @@ class HistoryActions(QObject):
             if not wanted:
                 menu.addSeparator()
                 continue
-            action = QAction(words, menu)
+            action = QAction(tr(words), menu)
             action.setObjectName(f"history_{wanted}")
             if keys:  # shown; the table itself takes the key
                 action.setShortcut(QKeySequence(keys))
@@ -411,7 +412,7 @@ class HistoryActions(QObject):
                 more = len(sentences) - SHOWN_DIFFERENCES
                 lines = sentences[:SHOWN_DIFFERENCES] + ([f"… and {more} more"] if more > 0 else [])
                 QToolTip.showText(
-                    at, "\n".join([found.sentence, "⚠ The two differ:", *lines]), self._table
+                    at, tr("\n".join([found.sentence, "⚠ The two differ:", *lines])), self._table
                 )
 
         self._runs.do(lambda store: differences(*(store.get(i, samples=False) for i in ids)), got)

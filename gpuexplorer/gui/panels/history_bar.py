@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.text import visible
 from gpuexplorer.gui.model.history_columns import STAR
 from gpuexplorer.gui.widgets.list_box import ListBox
@@ -89,23 +90,23 @@ class HistoryBar(QWidget):
         self._undo_time.timeout.connect(self.end_undo)
         self.search = SearchField()
         self.search.setObjectName("historySearch")
-        self.search.setPlaceholderText("Search runs (Ctrl+F)")
+        self.search.setPlaceholderText(tr("Search runs (Ctrl+F)"))
         self.search.setClearButtonEnabled(True)
-        self.search.setToolTip(SEARCH_TIP)
+        self.search.setToolTip(tr(SEARCH_TIP))
         self.search.setMinimumWidth(150)
         self.search.setMaximumWidth(320)
         self.search.textChanged.connect(lambda _: self._settle.start())
         self.starred = QToolButton()
         self.starred.setObjectName("historyStarred")
-        self.starred.setText(STAR)
+        self.starred.setText(tr(STAR))
         self.starred.setCheckable(True)
         self.starred.setProperty("role", "small")
-        self.starred.setToolTip("Show starred runs only")
+        self.starred.setToolTip(tr("Show starred runs only"))
         self.starred.toggled.connect(lambda _: self._ask())
         self.boxes: dict[str, ListBox] = {}
         for field, words in FILTERS.items():
             box = ListBox(f"history{field.capitalize()}", f"Show the runs of one {field} only")
-            box.addItem(f"all {words}", None)
+            box.addItem(tr(f"all {words}"), None)
             box.setSizeAdjustPolicy(box.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             box.setMinimumContentsLength(11)
             box.currentIndexChanged.connect(lambda _: self._ask())
@@ -118,9 +119,9 @@ class HistoryBar(QWidget):
         self.summary.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.undo = QToolButton()
         self.undo.setObjectName("historyUndo")
-        self.undo.setText("Undo")
+        self.undo.setText(tr("Undo"))
         self.undo.setProperty("role", "small")
-        self.undo.setToolTip("Bring the deleted runs back (Ctrl+Z in the table)")
+        self.undo.setToolTip(tr("Bring the deleted runs back (Ctrl+Z in the table)"))
         self.undo.clicked.connect(lambda: self.undo_asked.emit())
         self.undo.hide()
         self.compare = self._small(
@@ -150,8 +151,8 @@ class HistoryBar(QWidget):
     def _small(name: str, words: str, tip: str) -> QToolButton:
         button = QToolButton()
         button.setObjectName(name)
-        button.setText(words)
-        button.setToolTip(tip)
+        button.setText(tr(words))
+        button.setToolTip(tr(tip))
         button.setProperty("role", "small")
         return button
 
@@ -242,8 +243,8 @@ class HistoryBar(QWidget):
                     while box.count() > 1:
                         box.removeItem(1)
                     for value in values:
-                        box.addItem(visible(value), value)
-                        box.setItemData(box.count() - 1, value, Qt.ItemDataRole.ToolTipRole)
+                        box.addItem(as_is(visible(value)), value)
+                        box.setItemData(box.count() - 1, as_is(value), Qt.ItemDataRole.ToolTipRole)
                     box.setCurrentIndex(max(0, box.findData(chosen) if chosen else 0))
         self._give_way()
         self._ask()
@@ -258,7 +259,7 @@ class HistoryBar(QWidget):
     def show_trouble(self, words: str, tip: str = "") -> None:
         """Say what is wrong with the store; empty once it is over."""
         self._trouble = words
-        self.summary.setToolTip(tip)
+        self.summary.setToolTip(tr(tip))
         self._say()
 
     def offer_undo(self, words: str) -> None:
@@ -279,7 +280,7 @@ class HistoryBar(QWidget):
 
     def _say(self) -> None:
         parts = [part for part in (self._trouble, self._undo_words or self._number) if part]
-        self.summary.setText(" · ".join(parts))
+        self.summary.setText(tr(" · ".join(parts)))
         role = "warning" if self._trouble else "muted"
         if self.summary.property("role") != role:
             self.summary.setProperty("role", role)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QByteArray, QSignalBlocker, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHeaderView, QMenu, QTableView
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.model.history_columns import COLUMNS, place_of
 from gpuexplorer.gui.typeface import for_text
 
@@ -77,15 +78,17 @@ class ColumnLayout:
         menu.setObjectName("historyColumnsMenu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for section, column in enumerate(COLUMNS):
-            action = QAction("star" if column.key == "star" else column.title, menu)
+            action = QAction(tr("star" if column.key == "star" else column.title), menu)
             action.setCheckable(True)
             action.setChecked(self._chosen(section))
             lacks = section in self._no_room
-            action.setToolTip(f"{column.explanation}; {NO_ROOM}" if lacks else column.explanation)
+            action.setToolTip(
+                tr(f"{column.explanation}; {NO_ROOM}" if lacks else column.explanation)
+            )
             action.toggled.connect(lambda on, section=section: self.choose(section, on))
             menu.addAction(action)
         menu.addSeparator()
-        menu.addAction("As at first").triggered.connect(lambda _=False: self.reset())
+        menu.addAction(tr("As at first")).triggered.connect(lambda _=False: self.reset())
         menu.setToolTipsVisible(True)
         return menu
 

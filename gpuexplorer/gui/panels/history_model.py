@@ -16,6 +16,7 @@ from PySide6.QtCore import (
     Signal,
 )
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.record import RunRecord
@@ -48,6 +49,11 @@ _DISPLAY, _ALIGNMENT, _TOOL_TIP = (
 _STAR, _RESULT, _TIME = place_of("star"), place_of("result"), place_of("time")
 CLOSED, OPEN, BELOW = "▸ ", "▾ ", "    "
 """Before the time of a group's row, without and with its runs below it, and of these."""
+NAMES = {
+    "workload", "variant", "size", "precision", "device", "device_name", "tags", "note", "id",
+    "machine", "person",
+}  # fmt: skip
+"""Columns in which names stand, and what a user wrote."""
 _NONE: tuple[str, ...] = ("…",) + ("",) * (len(COLUMNS) - 1)
 
 
@@ -306,7 +312,7 @@ class HistoryModel(QAbstractTableModel):
             row = self.row(index.row())
             if row is not None:
                 stored = self.stored(row)
-                return tip(row, COLUMNS[index.column()].key, self.baselines, stored=stored)
+                return tr(tip(row, COLUMNS[index.column()].key, self.baselines, stored=stored))
         return None
 
     def _cells(self, row: Row | None) -> tuple[str, ...]:
@@ -318,7 +324,11 @@ class HistoryModel(QAbstractTableModel):
             return known[1]
         if len(self._words) >= MAX_WORDS:
             self._words.clear()
-        told = [column.words(row, self.baselines) for column in COLUMNS]
+        told = [
+            words if column.key in NAMES else tr(words)
+            for column in COLUMNS
+            for words in [column.words(row, self.baselines)]
+        ]
         told[_TIME] = f"{self._mark(row)}{told[_TIME]}"
         cells = tuple(told)
         self._words[row.id] = row, cells
@@ -349,11 +359,11 @@ class HistoryModel(QAbstractTableModel):
         if orientation == Qt.Orientation.Horizontal:
             column = COLUMNS[section]
             if role == _DISPLAY:
-                return column.title
+                return tr(column.title)
             if role == _ALIGNMENT:
                 return _RIGHT if column.number else _LEFT
             if role == _TOOL_TIP:
-                return column.explanation
+                return tr(column.explanation)
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import count
 from gpuexplorer.gui.screen import open_size
 from gpuexplorer.history.model import MAX_NOTE, MAX_TAG, Row
@@ -32,31 +33,33 @@ class NotesDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.rows = tuple(rows)
         one = rows[0] if len(rows) == 1 else None
-        self.setWindowTitle("Tags and note" if one is not None else "Tags")
+        self.setWindowTitle(tr("Tags and note" if one is not None else "Tags"))
         self.resize(open_size(self, 430, 230 if one is not None else 120))
         about = QLabel(
-            f"{one.workload} · {one.variant} · {one.size_words} · "
-            f"{one.launch_words} · {one.precision}"
-            if one is not None
-            else f"{count(len(rows))} runs; the tags that all of them have:"
+            tr(
+                f"{one.workload} · {one.variant} · {one.size_words} · "
+                f"{one.launch_words} · {one.precision}"
+                if one is not None
+                else f"{count(len(rows))} runs; the tags that all of them have:"
+            )
         )
         about.setProperty("role", "muted")
         about.setWordWrap(True)
         self._before = [t for t in rows[0].tags if all(t in row.tags for row in rows)]
         self.tags = QLineEdit(", ".join(self._before))
         self.tags.setObjectName("historyTagsEdit")
-        self.tags.setPlaceholderText("baseline, before the fix, …")
-        self.tags.setToolTip("Tags, with commas between them; at most 60 characters each")
+        self.tags.setPlaceholderText(tr("baseline, before the fix, …"))
+        self.tags.setToolTip(tr("Tags, with commas between them; at most 60 characters each"))
         completer = _LastWord([t for t in known_tags if t not in self._before], self)
         self.tags.setCompleter(completer)
         form = QFormLayout()
-        form.addRow("Tags", self.tags)
+        form.addRow(tr("Tags"), self.tags)
         self.note = QPlainTextEdit(one.note if one is not None else "")
         self.note.setObjectName("historyNoteEdit")
-        self.note.setPlaceholderText("What is worth knowing about this run")
+        self.note.setPlaceholderText(tr("What is worth knowing about this run"))
         self.note.setTabChangesFocus(True)
         if one is not None:
-            form.addRow("Note", self.note)
+            form.addRow(tr("Note"), self.note)
         buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel
         )
@@ -110,7 +113,7 @@ class NotesDialog(QDialog):
             super().accept()
 
     def _complain(self, words: str) -> None:
-        self._problem.setText(words)
+        self._problem.setText(tr(words))
         self._problem.show()
 
 

@@ -32,6 +32,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QToolTip, QWidget
 
+from gpuexplorer.core.language import as_is
 from gpuexplorer.gui.model.history_columns import COLUMNS, place_of
 from gpuexplorer.gui.panels.history_layout import ColumnLayout
 from gpuexplorer.gui.panels.history_model import CLOSED, HistoryModel, Index
@@ -330,7 +331,7 @@ class HistoryTable(QTableView):
             elif row is not None and (whole := self.cut_words(index)):
                 tip = index.data(Qt.ItemDataRole.ToolTipRole) or ""
                 words = plain_tip(f"{whole}\n{tip}".strip())
-                QToolTip.showText(event.globalPos(), words, self.viewport())
+                QToolTip.showText(event.globalPos(), as_is(words), self.viewport())
                 return True
         return super().viewportEvent(event)
 

@@ -25,6 +25,7 @@ from gpuexplorer.analysis.disturbance import cores_of, disturbance
 from gpuexplorer.charts.words import checked_against, interval_words
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.result import TelemetrySummary
 from gpuexplorer.core.series.examine import UNCERTAIN
 from gpuexplorer.core.statistics import Summary
@@ -128,7 +129,7 @@ class InsightPanel(QScrollArea):
         self.headline.setObjectName("headline")
         self.headline.setProperty("role", "headline")
         self.headline.setFont(typeface.large(self.headline.font()))
-        self.headline.setToolTip("Median time of one launch, in seconds with an SI prefix")
+        self.headline.setToolTip(tr("Median time of one launch, in seconds with an SI prefix"))
         self.precision = self._quiet(
             "precisionOfMedian",
             "Half the 95 % confidence interval of the median, from time-separated batches",
@@ -145,15 +146,20 @@ class InsightPanel(QScrollArea):
         self.verified = Words()
         self.verified.setObjectName("verifiedLabel")
         self.verified.setToolTip(
-            "The result of this very configuration against a float64 reference, before any timing"
+            tr(
+                "The result of this very configuration against a float64 reference, before any "
+                "timing"
+            )
         )
-        self.check = QLabel(NO_CHECK)
+        self.check = QLabel(tr(NO_CHECK))
         self.check.setObjectName("checkLabel")
         self.check.setProperty("role", "muted")
         self.check.setToolTip(
-            "How every element, or how many of them, was compared, and what error is allowed.\n"
-            "Freivalds: the result and the product it should be are both multiplied by random\n"
-            "vectors; a wrong element shows without computing the whole product again."
+            tr(
+                "How every element, or how many of them, was compared, and what error is allowed.\n"
+                "Freivalds: the result and the product it should be are both multiplied by random\n"
+                "vectors; a wrong element shows without computing the whole product again."
+            )
         )
         self.check.setWordWrap(True)
         self.check.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -167,10 +173,10 @@ class InsightPanel(QScrollArea):
 
     def _build_buttons(self) -> None:
         buttons = QHBoxLayout()
-        self.command_button = QPushButton("Command")
+        self.command_button = QPushButton(tr("Command"))
         self.command_button.setObjectName("copyCommandButton")
         self.command_button.clicked.connect(self.copy_command)
-        self.script_button = QPushButton("Script")
+        self.script_button = QPushButton(tr("Script"))
         self.script_button.setObjectName("copyScriptButton")
         self.script_button.clicked.connect(self.copy_script)
         for button in (self.command_button, self.script_button):
@@ -182,7 +188,7 @@ class InsightPanel(QScrollArea):
             button.setIcon(theme().icon("copy"))
 
     def _section(self, words: str) -> None:
-        label = QLabel(words)
+        label = QLabel(tr(words))
         label.setProperty("role", "section")
         self._layout.addWidget(label)
 
@@ -191,7 +197,7 @@ class InsightPanel(QScrollArea):
         label = Words(lines=lines)
         label.setObjectName(name)
         label.setProperty("role", "muted")
-        label.setToolTip(tooltip)
+        label.setToolTip(tr(tooltip))
         return label
 
     def set_kernel_folders(self, folders: Sequence[Path]) -> None:
@@ -202,10 +208,10 @@ class InsightPanel(QScrollArea):
 
     def show_config(self, config: RunConfig | None, teaches: str) -> None:
         """Show what the variant teaches, and what the copy buttons copy."""
-        self._config = config
+        self._config, teaches = config, tr(teaches)
         self.advice.set_present(config)
         if self.teaches.text() != teaches:
-            self.teaches.setText(teaches)
+            self.teaches.setText(tr(teaches))
         for button, make in (
             (self.command_button, reproduce.command_line),
             (self.script_button, reproduce.python_script),
@@ -214,7 +220,7 @@ class InsightPanel(QScrollArea):
             command = (
                 NO_RUN if config is None else make(config, self.kernel_folders, engine=self.engine)
             )
-            button.setToolTip(command)
+            button.setToolTip(as_is(command))
 
     def show_run(self, run: Run | None) -> None:
         """Show a run's figures as far as they are known."""
@@ -247,52 +253,55 @@ class InsightPanel(QScrollArea):
     def _show_summary(self, summary: Summary | None) -> None:
         if summary is None:
             self.headline.setText("–")
-            self.precision.setText("no samples yet")
+            self.precision.setText(tr("no samples yet"))
             self.spread.setText("")
             return
-        self.headline.setText(quantity(summary.median_s, "s"))
+        self.headline.setText(tr(quantity(summary.median_s, "s")))
         interval = interval_words(summary.median_s, summary.ci95_low_s, summary.ci95_high_s)
-        self.spread.setText(f"90 % of launches: {span(summary.p05_s, summary.p95_s, 's')}")
+        self.spread.setText(tr(f"90 % of launches: {span(summary.p05_s, summary.p95_s, 's')}"))
         launches = plural(summary.samples, "{number} launch", "{number} launches")
         self.precision.setText(
-            f"{interval} (95 %) · {launches}" if interval else f"{launches}, no interval yet"
+            tr(f"{interval} (95 %) · {launches}" if interval else f"{launches}, no interval yet")
         )
 
     def _show_check(self, prepared: Prepared | None) -> None:
         if prepared is None:
-            self.verified.setText("Not verified yet")
+            self.verified.setText(tr("Not verified yet"))
             self._role(self.verified, "muted")
             self._say_check(NO_CHECK)
             self.method.setText("")
             return
         check = prepared.verification
         if check is None:
-            self.verified.setText("Not verified")
+            self.verified.setText(tr("Not verified"))
             self._say_check(prepared.not_verified or "nobody checked the result")
             self._role(self.verified, "warning")
         else:
             self.verified.setText(
-                f"✓ Verified, error {check.max_rel_error:.1e}"
-                if check.ok
-                else f"✗ WRONG RESULT, error {check.max_rel_error:.1e}"
+                tr(
+                    f"✓ Verified, error {check.max_rel_error:.1e}"
+                    if check.ok
+                    else f"✗ WRONG RESULT, error {check.max_rel_error:.1e}"
+                )
             )
             against, tolerance = checked_against(check.method), f"{check.tolerance:.0e}"
             self._say_check(f"Checked against {against}, tolerance {tolerance}")
             self._role(self.verified, "good" if check.ok else "bad")
             if check.ok and check.not_compared:
                 left = listed(check.not_compared)
-                self.verified.setText(f"Not verified: {left}; the rest ✓")
+                self.verified.setText(tr(f"Not verified: {left}; the rest ✓"))
                 self._say_check(
                     f"Nothing says what {left} should be; the rest was checked against {against}, "
                     f"tolerance {tolerance}"
                 )
                 self._role(self.verified, "warning")
         step = quantity(prepared.resolution_s, "s", 2)
-        self.method.setText(f"{prepared.method} · step {step}")
+        self.method.setText(tr(f"{prepared.method} · step {step}"))
 
     def _say_check(self, words: str) -> None:
-        if words != self.check.text():
-            self.check.setText(words)
+        told = tr(words)
+        if told != self.check.text():
+            self.check.setText(tr(told))
 
     def _show_notes(self, run: Run | None) -> None:
         """Show what is odd about the series, once it has been so for a while."""

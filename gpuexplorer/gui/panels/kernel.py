@@ -20,6 +20,7 @@ from gpuexplorer.analysis.static import KernelAnalysis
 from gpuexplorer.charts.caption import Caption, asked_for
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.code.editing import Editing, file_of
 from gpuexplorer.gui.code.messages import line_messages
 from gpuexplorer.gui.panels.kernel_figures import FigureList
@@ -111,14 +112,14 @@ class KernelPanel(QWidget):
 
     def _head(self) -> QHBoxLayout:
         self.architecture_box = ListBox("architectureBox", ARCHITECTURE_TIP)
-        self.architecture_box.setAccessibleName("Architecture")
+        self.architecture_box.setAccessibleName(tr("Architecture"))
         self.architecture_box.setMinimumWidth(LEAST_WIDTH)
         self._fill_architectures()
         self.architecture_box.activated.connect(
             lambda _: self.choose_architecture(str(self.architecture_box.currentData()))
         )
         self.entry_box = ListBox("entryBox", "Which launch of the variant")
-        self.entry_box.setAccessibleName("Kernel")
+        self.entry_box.setAccessibleName(tr("Kernel"))
         self.entry_box.setVisible(False)  # until there are several
         self.entry_box.currentIndexChanged.connect(lambda _: self._show_kernel())
         self.status = Words(lines=2)
@@ -139,8 +140,8 @@ class KernelPanel(QWidget):
             (self.instructions_button, "Instructions", "What each line of the source becomes"),
         ):
             button.setObjectName(f"kernel{name}")
-            button.setText(name)
-            button.setToolTip(tip)
+            button.setText(tr(name))
+            button.setToolTip(tr(tip))
             button.setProperty("role", "view")
             button.setCheckable(True)
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -196,7 +197,9 @@ class KernelPanel(QWidget):
             self.architecture_box.clear()
             for name in names:
                 title = ARCHITECTURES[name].title if name in ARCHITECTURES else name
-                self.architecture_box.addItem(f"{title} · this GPU" if name == own else title, name)
+                self.architecture_box.addItem(
+                    tr(f"{title} · this GPU" if name == own else title), name
+                )
             self.architecture_box.setCurrentIndex(names.index(self.architecture))
         self._architectures = names
         self._offer_beside()
@@ -402,7 +405,7 @@ class KernelPanel(QWidget):
         sentences = [f"Compiling for {self.architecture}…"]
         if disturbs:
             sentences.append("This may disturb what is measured on the processor now.")
-        self.status.setText(" ".join(sentences))
+        self.status.setText(tr(" ".join(sentences)))
 
     def _take(self, ticket: int, answer: object) -> None:
         if ticket != self._ticket:
@@ -452,7 +455,7 @@ class KernelPanel(QWidget):
             title = "" if chosen is None else chosen.title
             self.listings.show_kernels(self.answer.listings[at], beside, files, title, missing)
         self._arrange()
-        self.status.setText(f"Compiled for it in {kernel.precision}; nothing was run.")
+        self.status.setText(tr(f"Compiled for it in {kernel.precision}; nothing was run."))
 
 
 def _no_kernel(variant: VariantSpec) -> InputError:

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFormLayout, QLabel, QWidget
 
 from gpuexplorer.analysis.static import KernelAnalysis
 from gpuexplorer.charts.words import block_words
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import count, percent
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.words import Words
@@ -41,20 +42,20 @@ class FigureList(QWidget):
         form.setVerticalSpacing(4)
         self._figures: dict[str, Words] = {}
         for name, title, tip in FIGURES:
-            head, figure = QLabel(title), Words("–")
+            head, figure = QLabel(tr(title)), Words("–")
             head.setProperty("role", "muted")
             figure.setProperty("role", "figure")
             figure.setObjectName(f"{name}OfKernel")
             figure.setAlignment(Qt.AlignmentFlag.AlignRight)
             for widget in (head, figure):
-                widget.setToolTip(tip)
+                widget.setToolTip(tr(tip))
             form.addRow(head, figure)
             self._figures[name] = figure
 
     def show_kernel(self, kernel: KernelAnalysis) -> None:
         """Show a kernel's figures."""
         for name, words in figure_words(kernel).items():
-            self._figures[name].setText(words)
+            self._figures[name].setText(tr(words))
 
 
 def figure_words(kernel: KernelAnalysis) -> dict[str, str]:

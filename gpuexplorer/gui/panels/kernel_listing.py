@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from gpuexplorer.analysis.instructions import KIND_TITLES, Kind
 from gpuexplorer.analysis.listing import KernelListing, line_differences, own_place, remarks
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import percent, plural
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.code.instructions import InstructionsText, rows_of
@@ -34,7 +35,7 @@ class MixStrip(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("instructionMix")
-        self.setAccessibleName("Instructions by kind")
+        self.setAccessibleName(tr("Instructions by kind"))
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._kinds: Mapping[Kind, int] = {}
         self.families: dict[str, int] = {}
@@ -62,7 +63,7 @@ class MixStrip(QWidget):
                 f"{KIND_TITLES[kind]}: {number}, {percent(number / total)}"
                 for kind, number in self._kinds.items()
             ]
-            QToolTip.showText(event.globalPos(), "\n".join(lines), self)
+            QToolTip.showText(event.globalPos(), tr("\n".join(lines)), self)
             return True
         return super().event(event)
 
@@ -80,7 +81,7 @@ class MixStrip(QWidget):
             wide = self.width() * number / total
             painter.fillRect(QRectF(left, 2, max(wide - 1, 1), 8), colour)
             left += wide
-            words = f"{family} {number}"
+            words = tr(f"{family} {number}")
             needed = 14 + painter.fontMetrics().horizontalAdvance(words) + 8
             if at and at + needed > self.width():
                 at, row = 0, row + 1
@@ -118,13 +119,13 @@ class ListingColumn(QWidget):
     def show_kernel(self, kernel: KernelListing, form: str) -> None:
         """Show a kernel in a form."""
         self.kernel = kernel
-        self.title.setText(kernel.title)
+        self.title.setText(tr(kernel.title))
         instructions = plural(len(kernel.sass), "{number} instruction", "{number} instructions")
         alive = kernel.most_live_registers
         facts = [f"{kernel.registers_per_thread} registers a thread"]
         facts += [] if alive is None else [f"{alive} alive at most"]
-        self.figures.setText(" · ".join([*facts, instructions]))
-        self.figures.setToolTip("\n".join(remarks(kernel)))
+        self.figures.setText(tr(" · ".join([*facts, instructions])))
+        self.figures.setToolTip(tr("\n".join(remarks(kernel))))
         self.mix.show_mix(kernel.mix)
         self.text.show_rows(rows_of(kernel, form))
 

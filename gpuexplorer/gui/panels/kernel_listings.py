@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from gpuexplorer.analysis.listing import KernelListing, remarks, unmatched_rows
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.code.instructions import PTX, SASS
 from gpuexplorer.gui.code.view import CodeView
 from gpuexplorer.gui.notice import capital
@@ -38,15 +39,15 @@ class Listings(QWidget):
         self._chosen: int | None = None
         """The source's line, counted from 0, whose instructions are marked."""
         self.form_box = ListBox("codeFormBox", "SASS is what runs; PTX is what it is made of")
-        self.form_box.setAccessibleName("Form of the code")
+        self.form_box.setAccessibleName(tr("Form of the code"))
         self.form_box.addItems([SASS, PTX])
         self.beside_box = ListBox(
             "besideBox",
             "Another GPU, variant or version, whose instructions are shown beside; what differs is "
             "tinted",
         )
-        self.beside_box.setAccessibleName("What stands beside")
-        self.beside_box.addItem("nothing", None)
+        self.beside_box.setAccessibleName(tr("What stands beside"))
+        self.beside_box.addItem(tr("nothing"), None)
         self.remark = muted_label()
         self.remark.setObjectName("listingRemark")
         self.column, self.other = ListingColumn("listing"), ListingColumn("listingBeside")
@@ -89,9 +90,9 @@ class Listings(QWidget):
         self._offered, chosen = dict(others), self.beside
         with QSignalBlocker(self.beside_box):
             self.beside_box.clear()
-            self.beside_box.addItem("nothing", None)
+            self.beside_box.addItem(tr("nothing"), None)
             for key, title in others.items():
-                self.beside_box.addItem(title, key)
+                self.beside_box.addItem(tr(title), key)
             self.beside_box.setCurrentIndex(max(0, self.beside_box.findData(chosen)))
 
     def show_kernels(
@@ -113,8 +114,8 @@ class Listings(QWidget):
             self._file, self._chosen = kernel.source, None
         self._sources = frozenset(sources)
         why = [] if missing is None else [f"{capital(str(missing))}."]
-        self.remark.setText(" ".join([*why, *remarks(kernel)[1:]]))
-        self.remark.setToolTip("\n".join(remarks(kernel)))
+        self.remark.setText(tr(" ".join([*why, *remarks(kernel)[1:]])))
+        self.remark.setToolTip(tr("\n".join(remarks(kernel))))
         self._show()
 
     def _show(self) -> None:
@@ -126,7 +127,7 @@ class Listings(QWidget):
                 column.show_kernel(column.kernel, form)
                 column.text.tint(())
         if self._title and beside is not None:
-            self.other.title.setText(f"{beside.title} · {self._title}")
+            self.other.title.setText(tr(f"{beside.title} · {self._title}"))
         if kernel is not None and beside is not None and form == SASS:
             if self._title:
                 ours, theirs = unmatched_rows(kernel.sass, beside.sass)

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import plural
 from gpuexplorer.gui.typeface import fixed
 from gpuexplorer.gui.widgets.button import button
@@ -53,10 +54,10 @@ class MessagePage(QWidget):
     def say(self, error: ExplorerError) -> None:
         """Show an error; one in the request itself is not worth trying again."""
         words = str(error)
-        self.message.setText(f"{words[:1].upper()}{words[1:]}.")
+        self.message.setText(tr(f"{words[:1].upper()}{words[1:]}."))
         lines = error.detail.splitlines()
         shown, more = lines[:DETAIL_LINES], len(lines) - DETAIL_LINES
         if more > 0:
             shown.append(plural(more, "… {number} more line", "… {number} more lines"))
-        self.detail.setText("\n".join(shown))
+        self.detail.setText(tr("\n".join(shown)))
         self.button.setVisible(not isinstance(error, InputError))

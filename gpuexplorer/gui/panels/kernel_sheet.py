@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.workloads.kernel_answers import Answers
@@ -47,21 +48,21 @@ class KernelSheet(QDialog):
         first = KernelFile(text, path, self.answers)
         self.setObjectName("kernelSheet")
         self.setProperty(PAGE, "your-own-kernels")
-        self.setWindowTitle(f"Open {path.name}")
+        self.setWindowTitle(tr(f"Open {path.name}"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.kernel_box = QComboBox()
         self.kernel_box.setObjectName("kernelSheetKernel")
         self.kernel_box.addItems([first.name, *first.others])
-        self.unchecked_box = QCheckBox("&Do not verify: nobody can say what is right")
+        self.unchecked_box = QCheckBox(tr("&Do not verify: nobody can say what is right"))
         self.unchecked_box.setObjectName("kernelSheetUnchecked")
-        self.unchecked_box.setToolTip("Every figure then says that its result was not verified")
+        self.unchecked_box.setToolTip(tr("Every figure then says that its result was not verified"))
         self.words = QLabel()
         self.words.setObjectName("kernelSheetWords")
         self.words.setWordWrap(True)
         self.words.setProperty("role", "muted")
         buttons = QDialogButtonBox()
-        buttons.addButton("Cancel", QDialogButtonBox.ButtonRole.RejectRole)
-        self.open_button = QPushButton("&Open")
+        buttons.addButton(tr("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
+        self.open_button = QPushButton(tr("&Open"))
         self.open_button.setObjectName("kernelSheetOpen")
         self.open_button.setDefault(True)
         self.open_button.setProperty("role", "leads")
@@ -69,7 +70,7 @@ class KernelSheet(QDialog):
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         self._top = QFormLayout()
-        self._top.addRow("&Kernel", self.kernel_box)
+        self._top.addRow(tr("&Kernel"), self.kernel_box)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(16, 16, 16, 12)
         self._column.setSpacing(12)
@@ -122,10 +123,10 @@ class KernelSheet(QDialog):
         return box
 
     def _add_row(self, grid: QGridLayout, words: str, box: QWidget, tip: str) -> QLabel:
-        label, row = QLabel(words), grid.rowCount()
+        label, row = QLabel(tr(words)), grid.rowCount()
         label.setBuddy(box)
-        box.setToolTip(tip)
-        box.setAccessibleName(words)
+        box.setToolTip(tr(tip))
+        box.setAccessibleName(tr(words))
         grid.addWidget(label, row, 0)
         grid.addWidget(box, row, 1, 1, 2)
         return label
@@ -135,25 +136,25 @@ class KernelSheet(QDialog):
     ) -> None:
         uses = self._uses[name] = QComboBox()
         uses.setObjectName(f"kernelSheetUse_{name}")
-        uses.setAccessibleName(f"What is done to {name}")
+        uses.setAccessibleName(tr(f"What is done to {name}"))
         if use is None:
-            uses.addItem(NOT_SAID, None)
+            uses.addItem(tr(NOT_SAID), None)
         for one, words in USES.items():
-            uses.addItem(words, one)
+            uses.addItem(tr(words), one)
         uses.setCurrentIndex(max(0, uses.findData(use)))
         uses.currentIndexChanged.connect(self._ask_results)
         sides = self._shapes[name] = self._line(f"kernelSheetShape_{name}", ", ".join(shape or ()))
-        sides.setAccessibleName(f"Shape of {name}")
-        sides.setPlaceholderText("rows, columns")
-        sides.setToolTip("Its sides from the slowest to the fastest, in sizes or numbers")
+        sides.setAccessibleName(tr(f"Shape of {name}"))
+        sides.setPlaceholderText(tr("rows, columns"))
+        sides.setToolTip(tr("Its sides from the slowest to the fastest, in sizes or numbers"))
         row = grid.rowCount()
-        grid.addWidget(QLabel(name), row, 0)
+        grid.addWidget(QLabel(as_is(name)), row, 0)
         grid.addWidget(uses, row, 1)
         grid.addWidget(sides, row, 2)
 
     def _add_result(self, grid: QGridLayout, output: str, guess: str = "") -> None:
         box = self._line(f"kernelSheetResult_{output}", guess)
-        box.setPlaceholderText(EXPECTED)
+        box.setPlaceholderText(tr(EXPECTED))
         label = self._add_row(
             grid, f"{output} should be", box,
             "An expression over the inputs, the sizes and the numbers, computed in float64 and "
@@ -222,15 +223,16 @@ class KernelSheet(QDialog):
             text = kernel_manifest(self._text, self._path, self._name, answers)
             kernel_workload(self._path, text)
         except InputError as error:
-            self.words.setText(f"{capital(str(error))}.")
+            self.words.setText(tr(f"{capital(str(error))}."))
             self.open_button.setEnabled(False)
             return
         self.answers = answers
         kept = manifest_path(self._path)
         if kept.parent == self._path.parent:
-            self.words.setText(f"The answers are kept in {kept.name}, beside the file.")
+            words = f"The answers are kept in {kept.name}, beside the file."
         else:
-            self.words.setText(f"The answers are kept in {kept}: nothing can be written beside it.")
+            words = f"The answers are kept in {kept}: nothing can be written beside it."
+        self.words.setText(tr(words))
         self.open_button.setEnabled(True)
 
 

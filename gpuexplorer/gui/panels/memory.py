@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from gpuexplorer.charts.memory import EXACT, PART_COLOURS, has_memory, memory_words
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.memory import PARTS, MemoryUse
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.gui import typeface
@@ -64,7 +65,7 @@ class MemoryBar(QWidget):
             return
         before = self.sizeHint()
         self._use = use
-        self.setToolTip(f"The peak of one launch with its arrays: {memory_words(use)}.")
+        self.setToolTip(tr(f"The peak of one launch with its arrays: {memory_words(use)}."))
         if self.sizeHint() != before:
             self.updateGeometry()
         self.update()
@@ -119,8 +120,9 @@ class MemoryBar(QWidget):
             painter.fillRect(QRectF(0, y + (for_text(ROW) - 9) / 2, 10, 9), swatch)
         painter.setPen(colours.q("muted"))
         row, share = for_text(ROW), for_text(SHARE)
-        painter.drawText(QRectF(16 if swatch is not None else 0, y, self.width(), row), LEFT, title)
-        painter.drawText(QRectF(self.width() - share, y, share, row), RIGHT, words)
+        begin = 16 if swatch is not None else 0
+        painter.drawText(QRectF(begin, y, self.width(), row), LEFT, tr(title))
+        painter.drawText(QRectF(self.width() - share, y, share, row), RIGHT, tr(words))
         painter.setPen(colours.q("text" if nbytes is not None else "disabled"))
         painter.drawText(QRectF(0, y, self.width() - share - 2, row), RIGHT, quantity(nbytes, "B"))
 
@@ -141,7 +143,7 @@ class MemorySection(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 5)
         layout.setSpacing(5)
-        title = QLabel("Where the memory goes")
+        title = QLabel(tr("Where the memory goes"))
         title.setProperty("role", "section")
         self.bar = MemoryBar()
         self.counter = Words()
@@ -157,7 +159,7 @@ class MemorySection(QWidget):
         if shown and use is not None:
             self.bar.show_memory(use)
             words = f"by {use.counter}" if use.counter else use.reason or ""
-            self.counter.setText(words)
-            self.counter.setToolTip(words)
+            self.counter.setText(tr(words))
+            self.counter.setToolTip(tr(words))
         if self.isHidden() == shown:
             self.setVisible(shown)

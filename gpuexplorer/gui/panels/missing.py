@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.model.frameworks import MissingFramework
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.theme import theme
@@ -40,7 +41,7 @@ class MissingFrameworks(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 5, 0, 0)
         self._column.setSpacing(5)
-        title = QLabel("Not in this engine")
+        title = QLabel(tr("Not in this engine"))
         title.setProperty("role", "section")
         self._column.addWidget(title)
         self._set_up = button(
@@ -73,23 +74,23 @@ class MissingFrameworks(QWidget):
         row, command = QWidget(), one.command
         said = one.reason if command is not None else one.words
         named = said if said.startswith(one.title) else f"{one.title}: {said}"
-        words = QLabel(f"{named}.")
+        words = QLabel(tr(f"{named}."))
         words.setProperty("role", "muted")
         words.setWordWrap(True)
         words.setTextFormat(Qt.TextFormat.PlainText)
-        words.setToolTip(f"{capital(one.remedy)}.")
+        words.setToolTip(tr(f"{capital(one.remedy)}."))
         column = QVBoxLayout(row)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(1)
         column.addWidget(words)
         if command is None:
             return row
-        text = QLabel(_breakable(command))  # read here, and copied by the button beside it
+        text = QLabel(as_is(_breakable(command)))  # read here, and copied by the button beside it
         text.setObjectName("installCommand")
         text.setWordWrap(True)
         text.setTextFormat(Qt.TextFormat.PlainText)
         button = small_button("copyInstallCommand", "Copy this command")
-        button.setAccessibleName(f"Copy the command that installs {one.title}")
+        button.setAccessibleName(tr(f"Copy the command that installs {one.title}"))
         button.clicked.connect(partial(self._copy, command))
         self._buttons.append(button)
         line = QHBoxLayout()

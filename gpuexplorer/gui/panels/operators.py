@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.operators import FAMILY_COLOURS, OTHER, operator_chart
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.operators import FAMILIES, OperatorProfile, family
 from gpuexplorer.core.sharing import shared
 from gpuexplorer.core.units import count, listed, quantity
@@ -59,9 +60,9 @@ class OperatorsView(RecordingView):
         self.record_button = button(
             "Record one iteration", "recordOperatorsButton", act=self.record
         )
-        self.shapes_box = QCheckBox("Shapes")
+        self.shapes_box = QCheckBox(tr("Shapes"))
         self.shapes_box.setObjectName("operatorShapesBox")
-        self.shapes_box.setToolTip("A row for each operator and shapes of its inputs")
+        self.shapes_box.setToolTip(tr("A row for each operator and shapes of its inputs"))
         upper, lower = self._parts()
         self.arrange(self.record_button, (self.shapes_box,), upper, lower, (260, 240))
         self.split.setStretchFactor(0, 1)
@@ -135,7 +136,7 @@ class OperatorsView(RecordingView):
         why_not = self.why_not if self._job is None else "Recording…"
         self.record_button.setEnabled(not why_not)
         tip = why_not or "Run three iterations, the last one under PyTorch's profiler"
-        self.record_button.setToolTip(tip)
+        self.record_button.setToolTip(tr(tip))
         self.say(_headline(self.shown.profile) if self.shown is not None else "", why_not)
 
     def record(self) -> None:
@@ -173,7 +174,7 @@ class OperatorsView(RecordingView):
         self.table.show_sheet(sheet)
         self.notes.say(sheet.notes)
         self._colour()
-        self.status.setText(_headline(profile))
+        self.status.setText(tr(_headline(profile)))
         self.pages.setCurrentWidget(self.split)
 
     def _picked_in_plot(self, name: str) -> None:
@@ -195,7 +196,7 @@ class OperatorsView(RecordingView):
                 colour = chart.muted if slot == OTHER else chart.palette[slot]
                 plain = words.replace(" ", "&nbsp;")  # a name stays on one line
                 parts.append(f"<span style='color:{colour}'>■</span>&nbsp;{plain}")
-        self.legend.setText(f"<span style='color:{chart.muted}'>{GAP.join(parts)}</span>")
+        self.legend.setText(tr(f"<span style='color:{chart.muted}'>{GAP.join(parts)}</span>"))
 
     # ---- files
 

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.units import plural
 from gpuexplorer.gui.screen import open_size
 from gpuexplorer.workloads.own_model import look_over
@@ -34,12 +35,12 @@ class TrustDialog(QDialog):
         super().__init__(parent)
         self.program = program
         self.setObjectName("trustDialog")
-        self.setWindowTitle(f"Run {program.path.name}?")
+        self.setWindowTitle(tr(f"Run {program.path.name}?"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(open_size(self, 760, 540))
         column = QVBoxLayout(self)
         column.setSpacing(10)
-        warning = QLabel(WARNING)
+        warning = QLabel(tr(WARNING))
         warning.setWordWrap(True)
         column.addWidget(warning)
         column.addLayout(self._facts())
@@ -57,9 +58,9 @@ class TrustDialog(QDialog):
         grid.setHorizontalSpacing(14)
         grid.setVerticalSpacing(4)
         for row, (name, words, object_name) in enumerate(facts):
-            label = QLabel(name)
+            label = QLabel(tr(name))
             label.setProperty("role", "muted")
-            value = QLabel(words)
+            value = QLabel(tr(words))
             value.setObjectName(object_name)
             value.setTextFormat(Qt.TextFormat.PlainText)
             value.setWordWrap(True)
@@ -76,7 +77,7 @@ class TrustDialog(QDialog):
             shown.append(plural(more, "… {number} more line", "… {number} more lines"))
         text = QPlainTextEdit()
         text.setObjectName("trustText")
-        text.setAccessibleName("The file's beginning")
+        text.setAccessibleName(tr("The file's beginning"))
         text.setReadOnly(True)
         text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         text.setTabChangesFocus(True)
@@ -84,18 +85,18 @@ class TrustDialog(QDialog):
         font.setFamilies(["monospace"])
         font.setStyleHint(font.StyleHint.Monospace)
         text.setFont(font)
-        text.setPlainText("\n".join(shown))
+        text.setPlainText(as_is("\n".join(shown)))
         return text
 
     def _buttons(self) -> QHBoxLayout:
-        said = QLabel("Asked once for this very text; a changed file is asked about again.")
+        said = QLabel(tr("Asked once for this very text; a changed file is asked about again."))
         said.setProperty("role", "muted")
         said.setWordWrap(True)
-        self.run_button = QPushButton("Run it")
+        self.run_button = QPushButton(tr("Run it"))
         self.run_button.setObjectName("trustRunButton")
         self.run_button.setAutoDefault(False)
         self.run_button.clicked.connect(self.accept)
-        self.cancel_button = QPushButton("Do not run it")
+        self.cancel_button = QPushButton(tr("Do not run it"))
         self.cancel_button.setObjectName("trustCancelButton")
         self.cancel_button.setDefault(True)
         self.cancel_button.clicked.connect(self.reject)

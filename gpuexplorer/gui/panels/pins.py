@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.model.live import Pin
 from gpuexplorer.gui.theme import theme
@@ -44,7 +45,7 @@ class PinRow(QWidget):
             if (widget := item.widget()) is not None:
                 widget.hide()
                 widget.deleteLater()
-        label = QLabel("pinned")
+        label = QLabel(tr("pinned"))
         label.setProperty("role", "muted")
         self._layout.addWidget(label)
         chips = [
@@ -62,13 +63,13 @@ class PinRow(QWidget):
     def _chip(self, pin: Pin, label: str) -> QFrame:
         close = QToolButton()
         close.setObjectName("unpinButton")
-        close.setToolTip("Remove this ghost")
-        close.setAccessibleName("Remove this ghost")
+        close.setToolTip(tr("Remove this ghost"))
+        close.setAccessibleName(tr("Remove this ghost"))
         close.clicked.connect(lambda: self.removed.emit(pin.number))
         text = f"{label}  {quantity(pin.median_s, 's')}"
         chip, words = _frame(text, self._colour_of(pin), close)
         chip.setObjectName("chip")
-        chip.setToolTip(pin.words)
+        chip.setToolTip(tr(pin.words))
         for widget in (chip, *chip.findChildren(QWidget)):
             widget.ensurePolished()  # its sizes are those of the style from here on
         layout = chip.layout()

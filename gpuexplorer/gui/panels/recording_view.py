@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.words import EmptyState, Words
@@ -82,7 +83,7 @@ class RecordingView(QWidget):
 
     def say(self, headline: str, why_not: str) -> None:
         """Say what was recorded, or what there will be to see and why not yet."""
-        self.status.setText(headline)
+        self.status.setText(tr(headline))
         self.empty.say(self._title, (self._about, why_not))
 
     def showEvent(self, event: QShowEvent) -> None:

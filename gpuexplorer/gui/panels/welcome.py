@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.units import listed
 from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.questions import Bench, Question, questions
@@ -41,7 +42,7 @@ class Welcome(QFrame):
     def __init__(self, bench: Bench) -> None:
         super().__init__()
         self.setObjectName("welcome")
-        self.setAccessibleName("Welcome")
+        self.setAccessibleName(tr("Welcome"))
         self._bench = bench
         self.questions: Sequence[Question] = questions(bench)
         self._asked: Question | None = None
@@ -67,7 +68,7 @@ class Welcome(QFrame):
         self.buttons: list[QPushButton] = []
         self.more = QToolButton()
         self.more.setObjectName("welcomeMore")
-        self.more.setText("Questions ▾")
+        self.more.setText(tr("Questions ▾"))
         self.more.setProperty("role", "boxed")
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.more)
@@ -83,15 +84,15 @@ class Welcome(QFrame):
                 "Set the knobs, measure, and show the answer here",
                 ask,
             )
-            menu.addAction(question.words).triggered.connect(lambda _=False, ask=ask: ask())
+            menu.addAction(tr(question.words)).triggered.connect(lambda _=False, ask=ask: ask())
             self.buttons.append(made)
             line.addWidget(made)
         self.more.setMenu(menu)
         line.addWidget(self.more)
         self.close_button = QToolButton()
         self.close_button.setObjectName("welcomeClose")
-        self.close_button.setAccessibleName("Close the welcome")
-        self.close_button.setToolTip("Close the welcome; the Help menu shows it again")
+        self.close_button.setAccessibleName(tr("Close the welcome"))
+        self.close_button.setToolTip(tr("Close the welcome; the Help menu shows it again"))
         self.close_button.clicked.connect(lambda _=False: self.closed.emit())
         line.addWidget(self.close_button)
         text = LINES * self.words.fontMetrics().lineSpacing()
@@ -158,15 +159,15 @@ class Welcome(QFrame):
 
     def _fold(self) -> None:
         """Show the questions side by side where there is room and nothing was asked."""
-        said = self._words()
+        said = [tr(words) for words in self._words()]
         beside = sum(one.sizeHint().width() + SPACING for one in self.buttons)
         left = self.width() - beside - self.close_button.sizeHint().width() - 2 * MARGIN - SPACING
         fitting = [words for words in said if self._lines(words, left) <= LINES]
         wide = self._asked is None and bool(fitting)
         words = fitting[0] if wide else said[0]
         if words != self.words.text():
-            self.words.setText(words)
-            self.words.setToolTip(words)  # where it is cut
+            self.words.setText(as_is(words))  # told above
+            self.words.setToolTip(as_is(words))  # where it is cut
         for one in self.buttons:
             one.setVisible(wide)
         self.more.setVisible(not wide)

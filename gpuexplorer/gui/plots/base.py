@@ -33,6 +33,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.charts.style import STROKES
 from gpuexplorer.charts.ticks import LEAST_DECADES, MOST_DECADES, log_ticks, tick_words
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import si_scale
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.trace import Floats
@@ -202,8 +203,9 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
 
         There are no figures at the axes meanwhile: nothing has them.
         """
-        if words != self._empty.text():
-            self._empty.setText(words)
+        told = tr(words)
+        if told != self._empty.text():
+            self._empty.setText(tr(told))
             self._empty.setVisible(bool(words))
             for axis in (self.x_axis, self.y_axis):
                 axis.setStyle(showValues=not words)
@@ -296,8 +298,8 @@ class LineSample(QWidget):
         self._name, self._value = name, ""
         self._pen: QPen | None = None
         self._fill: QBrush | None = None
-        self.setAccessibleName(name)
-        self.setToolTip(explanation)
+        self.setAccessibleName(tr(name))
+        self.setToolTip(tr(explanation))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def set_look(self, pen: QPen | None, fill: QBrush | None = None) -> None:
@@ -319,7 +321,7 @@ class LineSample(QWidget):
 
     def sizeHint(self) -> QSize:
         """Return the preferred size."""
-        wide = self.fontMetrics().horizontalAdvance(self._name) + 34
+        wide = self.fontMetrics().horizontalAdvance(tr(self._name)) + 34
         return QSize(wide, QFontMetrics(typeface.small(self.font())).height() + 5)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -335,11 +337,11 @@ class LineSample(QWidget):
         words = QRectF(30, 0, self.width() - 30, self.height())
         painter.setPen(theme().q("muted"))
         painter.drawText(
-            words, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self._name
+            words, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, tr(self._name)
         )
         painter.setPen(theme().q("text"))
         painter.drawText(
-            words, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self._value
+            words, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, tr(self._value)
         )
         painter.end()
 
@@ -427,7 +429,7 @@ class SideHistogram(pg.GraphicsObject):  # type: ignore[misc]
 
 def title_label(words: str) -> QLabel:
     """Return a plot's title."""
-    label = QLabel(words)
+    label = QLabel(tr(words))
     label.setProperty("role", "title")
     return label
 

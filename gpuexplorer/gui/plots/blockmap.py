@@ -7,6 +7,7 @@ from PySide6.QtGui import QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QToolTip
 
 from gpuexplorer.core.config import Block
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.model.map_look import place_of
 from gpuexplorer.gui.plots.map_drawing import MapDrawing
 
@@ -124,6 +125,6 @@ class MapCanvas(MapDrawing):
             else:
                 words = self._look.cell_words(self._held.cells[number])
                 box = self.cell_rect(number).toAlignedRect()
-                QToolTip.showText(event.globalPos(), words.replace(": ", "\n", 1), self, box)
+                QToolTip.showText(event.globalPos(), tr(words.replace(": ", "\n", 1)), self, box)
             return True
         return super().event(event)

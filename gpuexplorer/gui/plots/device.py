@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QHelpEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.telemetry import clock_words, slowdowns
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui import typeface
@@ -94,7 +95,7 @@ class DevicePlots(QWidget):
         self._shown: list[Figure] = []
         self._missing: list[tuple[Figure, str]] = []
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Device figures over time")
+        self.setAccessibleName(tr("Device figures over time"))
         self.set_kind("cpu")
         timing.box.sigXRangeChanged.connect(self._moved)
         theme().changed.connect(self.update)
@@ -173,7 +174,7 @@ class DevicePlots(QWidget):
         top = float(PADDING)
         if not self._shown and not self._missing:
             painter.setPen(theme().q("muted"))
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, NO_READING)
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, tr(NO_READING))
         for row, figure in enumerate(self._shown):
             area = QRectF(left, top + 3, right - left, for_text(ROW_HEIGHT) - 8)
             if event.rect().top() <= area.bottom() and area.top() <= event.rect().bottom():
@@ -184,7 +185,7 @@ class DevicePlots(QWidget):
         painter.setFont(small)
         for figure, why in self._missing:
             area = QRectF(12, top, self.width() - 24, for_text(MISSING_HEIGHT))
-            words = f"{figure.title}: not available: {why}"
+            words = tr(f"{figure.title}: not available: {why}")
             painter.setPen(theme().q("muted"))
             fitting = painter.fontMetrics().elidedText(
                 words, Qt.TextElideMode.ElideRight, int(area.width())
@@ -211,7 +212,7 @@ class DevicePlots(QWidget):
             if named:
                 painter.setPen(colours.q(colour))
                 room = QRectF(begin + 3, area.top() - 3, area.right() - begin, 14)
-                painter.drawText(room, Qt.AlignmentFlag.AlignLeft, clock_words(span.reasons))
+                painter.drawText(room, Qt.AlignmentFlag.AlignLeft, tr(clock_words(span.reasons)))
 
     def _paint_row(
         self,
@@ -267,9 +268,9 @@ class DevicePlots(QWidget):
         said = [self._latest(name) for name in figure.fields if name in self._track.sources]
         side = QRectF(area.right() + 12, area.top(), for_text(SIDE_WIDTH) - 20, for_text(16))
         painter.setPen(colours.q("muted"))
-        painter.drawText(side, Qt.AlignmentFlag.AlignLeft, figure.title)
+        painter.drawText(side, Qt.AlignmentFlag.AlignLeft, tr(figure.title))
         source = self._source(figure)
-        painter.drawText(side, Qt.AlignmentFlag.AlignRight, source)
+        painter.drawText(side, Qt.AlignmentFlag.AlignRight, tr(source))
         bold = QFont(self.font())
         bold.setWeight(QFont.Weight.DemiBold)
         painter.setFont(bold)
@@ -277,7 +278,7 @@ class DevicePlots(QWidget):
         painter.setPen(colours.q("warning" if slowdowns(reasons or ()) else "text"))
         side.translate(0, for_text(16))
         side.setHeight(for_text(20))
-        words = ", ".join(in_words(figure, value) for value in said)
+        words = tr(", ".join(in_words(figure, value) for value in said))
         painter.drawText(side, Qt.AlignmentFlag.AlignLeft, words)
         painter.setFont(small)
 
@@ -298,7 +299,7 @@ class DevicePlots(QWidget):
     def event(self, event: QEvent) -> bool:
         """Explain the row under the pointer."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            QToolTip.showText(event.globalPos(), self.explanation(event.pos().y()), self)
+            QToolTip.showText(event.globalPos(), tr(self.explanation(event.pos().y())), self)
             return True
         return super().event(event)
 

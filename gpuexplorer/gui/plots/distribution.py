@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from PySide6.QtGui import QBrush, QColor
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PINS, Pin, Run
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.plots.base import SIDE_WIDTH, Plot, SideHistogram, line_pen
@@ -27,7 +28,7 @@ class Distribution(Plot):
         self.x_axis.setStyle(showValues=False)
         self.box.setMouseEnabled(x=False, y=False)
         self.setToolTip(
-            "How often each time occurred among the launches shown, on the same vertical axis."
+            tr("How often each time occurred among the launches shown, on the same vertical axis.")
         )
         self._bars = SideHistogram()
         self._ghosts = [SideHistogram() for _ in range(MAX_PINS)]

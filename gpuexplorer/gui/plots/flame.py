@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip
 
 from gpuexplorer.charts.operators import OTHER
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.flame import Flags, Flame, Floats, Visible, Whole
 from gpuexplorer.gui.plain import plain_tip
@@ -141,7 +142,7 @@ class FlameItem(pg.GraphicsObject):  # type: ignore[misc]
             painter.drawText(
                 where,
                 int((Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter).value),
-                track.title,
+                tr(track.title),
             )
 
     @staticmethod
@@ -169,7 +170,7 @@ class FlamePlot(Plot):
     def __init__(self) -> None:
         super().__init__("", "s")
         self.setObjectName("flamePlot")
-        self.setAccessibleName("Flame chart: nested operator calls over time")
+        self.setAccessibleName(tr("Flame chart: nested operator calls over time"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         item = self.getPlotItem()
         item.hideAxis("left")
@@ -242,7 +243,7 @@ class FlamePlot(Plot):
             call = self.call_at(event.pos().x(), event.pos().y())
             flame = self.flame
             words = flame.words(call) if flame is not None and call is not None else ""
-            QToolTip.showText(event.globalPos(), plain_tip(words), self)
+            QToolTip.showText(event.globalPos(), plain_tip(tr(words)), self)
             return True
         return bool(super().viewportEvent(event))
 

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gpuexplorer.charts.colours import colour_at, is_light
 from gpuexplorer.core.config import Block
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.knobs import is_power_of_two
 from gpuexplorer.gui.model.map_look import Look, guesses, occupancy_of, place_of
@@ -51,7 +52,7 @@ class MapDrawing(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("blockMapCanvas")
-        self.setAccessibleName("Block map: threads y over threads x, lighter is faster")
+        self.setAccessibleName(tr("Block map: threads y over threads x, lighter is faster"))
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -270,7 +271,7 @@ class MapDrawing(QWidget):
         painter.setBrush(QBrush(colour, pattern))
         painter.drawRoundedRect(rect, radius, radius)
         if font is not None:
-            sign = {"long": "long", "suspect": "?"}.get(cell.state, "✕")
+            sign = {"long": tr("long"), "suspect": "?"}.get(cell.state, "✕")
             box = QRectF(0, 0, QFontMetricsF(font).horizontalAdvance(sign) + 8, for_text(15))
             box.moveCenter(rect.center())
             self._fill(painter, box, 3.0, back)
@@ -424,14 +425,14 @@ class MapDrawing(QWidget):
             painter.drawText(box, side, str(grid.y[row]))
         painter.setPen(theme().q("text"))
         foot = QRectF(area.left(), area.bottom() + for_text(22), area.width(), for_text(18))
-        painter.drawText(foot, Qt.AlignmentFlag.AlignHCenter, "threads x")
+        painter.drawText(foot, Qt.AlignmentFlag.AlignHCenter, tr("threads x"))
         painter.save()
         painter.translate(for_text(14), area.center().y())
         painter.rotate(-90)
         painter.drawText(
             QRectF(-for_text(80), -for_text(10), for_text(160), for_text(18)),
             Qt.AlignmentFlag.AlignCenter,
-            "threads y",
+            tr("threads y"),
         )
         painter.restore()
 
@@ -449,7 +450,7 @@ class MapDrawing(QWidget):
         painter.setPen(theme().q("text"))
         side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(
-            QRectF(bar.left() - 6, area.top() - 4, for_text(92), for_text(18)), side, look.unit
+            QRectF(bar.left() - 6, area.top() - 4, for_text(92), for_text(18)), side, tr(look.unit)
         )
         room = max(3, int(bar.height() / for_text(26)))
         for tick in look.ticks(room):
@@ -459,7 +460,7 @@ class MapDrawing(QWidget):
             painter.drawText(
                 QRectF(bar.right() + 9, y - for_text(9), for_text(60), for_text(18)),
                 side,
-                tick.words,
+                tr(tick.words),
             )
 
     def _paint_pointer(self, painter: QPainter, look: Look) -> None:
@@ -481,7 +482,8 @@ class MapDrawing(QWidget):
         flags = int((Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap).value)
         font = self.font()
         wide = min(room.width() * (0.9 if in_place else 0.55), 460.0)
-        bounds = QFontMetricsF(font).boundingRect(QRectF(0, 0, wide, 1000), flags, self._message)
+        message = tr(self._message)
+        bounds = QFontMetricsF(font).boundingRect(QRectF(0, 0, wide, 1000), flags, message)
         card = QRectF(0, 0, bounds.width() + 32, bounds.height() + 20)
         if in_place:
             card.moveCenter(room.center())
@@ -493,7 +495,7 @@ class MapDrawing(QWidget):
             painter.drawRoundedRect(card, 6, 6)
         painter.setFont(font)
         painter.setPen(theme().q("muted" if in_place else "text"))
-        painter.drawText(card.adjusted(12, 6, -12, -6), flags, self._message)
+        painter.drawText(card.adjusted(12, 6, -12, -6), flags, message)
 
 
 def named(counts: tuple[int, ...], length: float, room: float) -> list[int]:

@@ -14,6 +14,7 @@ from gpuexplorer.analysis.static import CurvePoint, KernelAnalysis
 from gpuexplorer.charts.occupancy import limiter_slot
 from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.config import Block
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import percent, plural
 from gpuexplorer.gui.plots.base import Plot, line_pen
 from gpuexplorer.gui.theme import blend, theme
@@ -47,7 +48,7 @@ class OccupancyPlot(Plot):
     def __init__(self) -> None:
         super().__init__("%", "")
         self.setObjectName("occupancyPlot")
-        self.setAccessibleName("Occupancy by block size")
+        self.setAccessibleName(tr("Occupancy by block size"))
         self._kernel: KernelAnalysis | None = None
         self.y_axis.setTicks([[(float(s), f"{s} %") for s in SHARE_TICKS]])
         self.box.setMouseEnabled(x=False, y=False)
@@ -111,7 +112,7 @@ class OccupancyPlot(Plot):
         here = next((p for p in points if self._is_here(p)), None)
         self._here.setVisible(here is not None)
         if here is not None:
-            self._here.setText(f"{block_words(here.block)}: {percent(here.occupancy)}")
+            self._here.setText(tr(f"{block_words(here.block)}: {percent(here.occupancy)}"))
             self._here.setColor(theme().q("text"))
             self._here.setAnchor((min(max(here.threads / 1024, 0.1), 0.9), 1.0))
             self._here.setPos(here.threads, here.occupancy * 100)
@@ -141,7 +142,9 @@ class OccupancyPlot(Plot):
         """Show a bar's figures as its tooltip."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             point = self.point_at(self.box.mapSceneToView(self.mapToScene(event.pos())).x())
-            QToolTip.showText(event.globalPos(), "" if point is None else point_words(point), self)
+            QToolTip.showText(
+                event.globalPos(), tr("" if point is None else point_words(point)), self
+            )
             return True
         return bool(super().viewportEvent(event))
 
@@ -168,7 +171,7 @@ class LimiterLegend(QWidget):
         super().__init__()
         self.setObjectName("limiterLegend")
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.setToolTip("What has no room for one more block on a multiprocessor")
+        self.setToolTip(tr("What has no room for one more block on a multiprocessor"))
         self.limiters: tuple[str, ...] = ()
 
     def show_limiters(self, limiters: Sequence[str]) -> None:
@@ -188,7 +191,7 @@ class LimiterLegend(QWidget):
         for limiter in self.limiters:
             painter.fillRect(QRectF(left, middle - 5, 10, 10), QColor(limiter_colour(limiter)))
             painter.setPen(theme().q("muted"))
-            words = f"limited by {limiter}" if left == 6 else limiter
+            words = tr(f"limited by {limiter}" if left == 6 else limiter)
             wide = self.fontMetrics().horizontalAdvance(words)
             where = QRectF(left + 15, 0, wide + 2, self.height())
             painter.drawText(where, Qt.AlignmentFlag.AlignVCenter, words)

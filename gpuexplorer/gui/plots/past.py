@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyqtgraph as pg
 from PySide6.QtGui import QBrush, QColor, QPen
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.model.live import MAX_PAST, Live
 from gpuexplorer.gui.plots.base import Plot, line_pen
 from gpuexplorer.gui.plots.traces import Traces
@@ -77,5 +78,5 @@ class PastRuns:
             if there:
                 mark.setValue(starts[index][0])
             if fits:
-                words.setText(starts[index][2])
+                words.setText(tr(starts[index][2]))
                 words.setPos(starts[index][0], top)

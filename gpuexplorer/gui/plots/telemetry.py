@@ -10,6 +10,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.telemetry import clock_words, slowdowns
 from gpuexplorer.core.units import quantity
@@ -63,7 +64,7 @@ class Sparkline(QWidget):
         painter.drawText(
             QRectF(0, for_text(4), for_text(84), for_text(16)),
             Qt.AlignmentFlag.AlignLeft,
-            self._title,
+            tr(self._title),
         )
         value_font = QFont(self.font())
         value_font.setWeight(QFont.Weight.DemiBold)
@@ -74,7 +75,7 @@ class Sparkline(QWidget):
         painter.drawText(
             QRectF(0, for_text(21), for_text(90), for_text(20)),
             Qt.AlignmentFlag.AlignLeft,
-            self._words,
+            tr(self._words),
         )
         area = QRectF(for_text(92), 7, self.width() - for_text(92) - 8, self.height() - 14)
         if area.width() > 20:
@@ -155,7 +156,7 @@ class TelemetryStrip(QWidget):
         self.more = small_button(
             "deviceButton", "Show or hide all figures of the device over the plots' time axis"
         )
-        self.more.setText("▸ more")
+        self.more.setText(tr("▸ more"))
         self.more.setCheckable(True)
         self.more.toggled.connect(self._set_open)
         top = QHBoxLayout()
@@ -178,7 +179,7 @@ class TelemetryStrip(QWidget):
 
     def _set_open(self, on: bool) -> None:
         """Make room for the figures over time: one line of words is left."""
-        self.more.setText("▾ less" if on else "▸ more")
+        self.more.setText(tr("▾ less" if on else "▸ more"))
         directions = QBoxLayout.Direction
         self._head.setDirection(directions.LeftToRight if on else directions.TopToBottom)
         self._head.setSpacing(14 if on else 0)
@@ -205,7 +206,7 @@ class TelemetryStrip(QWidget):
     def refresh(self, readings: Sequence[Reading]) -> None:
         """Draw the readings, oldest first; a few times a second is enough."""
         if not readings:
-            self._source.setText("no reading yet")
+            self._source.setText(tr("no reading yet"))
             for line in self.lines:
                 line.show_missing()
             return
@@ -220,7 +221,7 @@ class TelemetryStrip(QWidget):
         slowed, held = bool(slowdowns(reasons)), clock_words(reasons)
         sources = dict.fromkeys((last.source, *last.sources.values()))
         facts = [f"from {', '.join(sources)}", *([held] if held else [])]
-        self._source.setText(" · ".join(facts))
+        self._source.setText(tr(" · ".join(facts)))
         role = "warning" if slowed else "muted"
         if self._source.property("role") != role:
             self._source.setProperty("role", role)
@@ -234,7 +235,7 @@ class TelemetryStrip(QWidget):
             line.show_series(in_words(figure, latest), x, values, figure.least_span, warn=slowed)
             if latest is None:
                 why = missing.get(figure.field, f"{last.source} does not say")
-                line.setToolTip(f"{figure.explanation}: not available, {why}")
+                line.setToolTip(tr(f"{figure.explanation}: not available, {why}"))
             else:
                 source = last.sources.get(figure.field, last.source)
-                line.setToolTip(f"{figure.explanation}, the last minute, from {source}")
+                line.setToolTip(tr(f"{figure.explanation}, the last minute, from {source}"))

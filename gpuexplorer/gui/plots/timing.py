@@ -9,6 +9,7 @@ from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuexplorer.charts.facts import dropped_words
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PINS, Live, Pin, Run
 from gpuexplorer.gui.model.trace import Drawing
@@ -74,8 +75,10 @@ class TimingPlot(QWidget):
     def _build(self) -> None:
         self.plot = Plot("s")
         self.plot.setToolTip(
-            "Each launch's time (vertical) against when it ran (horizontal).\n"
-            "Drag pans, the wheel zooms, a double click follows again."
+            tr(
+                "Each launch's time (vertical) against when it ran (horizontal).\n"
+                "Drag pans, the wheel zooms, a double click follows again."
+            )
         )
         self.plot.painted.connect(self._painted)
         self.plot.double_clicked.connect(self.follow)
@@ -83,13 +86,13 @@ class TimingPlot(QWidget):
         self.side = Distribution()
         self._span_box = ListBox("spanBox", "How much of the run is shown (seconds of measuring)")
         for words, seconds in SPANS:
-            self._span_box.addItem(words, seconds)
+            self._span_box.addItem(tr(words), seconds)
         self._span_box.setCurrentIndex(1)
         self._span_box.currentIndexChanged.connect(self._span_chosen)
         self.log_button = small_button(
             "timingLog", "Logarithmic time axis: equal steps are equal factors"
         )
-        self.log_button.setText("log")
+        self.log_button.setText(tr("log"))
         self.log_button.setCheckable(True)
         self.log_button.toggled.connect(self._set_log)
         self.log_button.pressed.connect(self._log_chosen)  # before it toggles

@@ -14,6 +14,7 @@ from gpuexplorer.analysis.advice.roofs import bandwidth_roof
 from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.core.accesses import METHOD
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.gui.model.live import Live, Past, Run
 from gpuexplorer.gui.model.trace import Floats
@@ -92,9 +93,11 @@ class TrafficPlot(QWidget):
     def _build(self, timing: Plot) -> None:
         self.plot = Plot("B/s")
         self.plot.setToolTip(
-            "Bytes per second (vertical) over time: solid is the least the result needs, dashed\n"
-            "is what the threads ask for, dotted is what the hardware counted, dash-dotted is\n"
-            "what host and device exchange."
+            tr(
+                "Bytes per second (vertical) over time: solid is the least the result needs, "
+                "dashed\nis what the threads ask for, dotted is what the hardware counted, "
+                "dash-dotted is\nwhat host and device exchange."
+            )
         )
         self.plot.box.setXLink(timing.box)
         self.plot.set_log(True)
@@ -134,7 +137,7 @@ class TrafficPlot(QWidget):
         self.log_button = small_button(
             "trafficLog", "Logarithmic axis: equal steps are equal factors"
         )
-        self.log_button.setText("log")
+        self.log_button.setText(tr("log"))
         self.log_button.setCheckable(True)
         self.log_button.setChecked(True)
         self.log_button.toggled.connect(self._set_log)
@@ -275,11 +278,14 @@ class TrafficPlot(QWidget):
         peak, what = roof if roof is not None else (None, "")
         self.legend["peak"].set_value(quantity(peak, "B/s") if peak else "not calibrated yet")
         self.legend["peak"].setToolTip(
-            f"The most that this device can move: {what}"
-            if peak
-            else "What this device can move at most is measured by Calibrate in the roofline view."
+            tr(
+                f"The most that this device can move: {what}"
+                if peak
+                else "What this device can move at most is measured by Calibrate in the roofline "
+                "view."
+            )
         )
-        self._note.setText(self._words(run, median, peak))
+        self._note.setText(tr(self._words(run, median, peak)))
 
     def _show_measured(self, run: Run | None) -> None:
         """Say whose word it is or why it is missing; the hardware's has one entry or two."""
@@ -289,10 +295,10 @@ class TrafficPlot(QWidget):
             if line.kind == "dram":
                 entry = self.legend[line.key]
                 entry.setVisible(apart is (line.field != "combined_B"))
-                entry.setToolTip(f"{line.explanation}\n{self._whose(run)}")
+                entry.setToolTip(tr(f"{line.explanation}\n{self._whose(run)}"))
             elif line.kind == "requested":
                 self.legend[line.key].setToolTip(
-                    f"{line.explanation}{self._source_of_requested(run)}"
+                    tr(f"{line.explanation}{self._source_of_requested(run)}")
                 )
 
     @staticmethod

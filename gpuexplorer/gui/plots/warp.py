@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gpuexplorer.core.accesses import WARP, AccessProfile
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import count
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.warp import RequestPicture
@@ -32,7 +33,7 @@ class _Drawn(QWidget):
     def __init__(self, name: str, accessible: str) -> None:
         super().__init__()
         self.setObjectName(name)
-        self.setAccessibleName(accessible)
+        self.setAccessibleName(tr(accessible))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         theme().changed.connect(self.update)
@@ -65,7 +66,7 @@ class GridPlot(_Drawn):
         super().__init__("gridPlot", "Grid of blocks, and the warps of one block")
         self.setMinimumHeight(typeface.for_text(LEAST_HEIGHT))
         self.setToolTip(
-            "Click a block or a warp to count its accesses; Up and Down take another warp"
+            tr("Click a block or a warp to count its accesses; Up and Down take another warp")
         )
         self._profile: AccessProfile | None = None
         self._at_once = 1
@@ -181,7 +182,7 @@ class WarpPlot(_Drawn):
     def __init__(self) -> None:
         super().__init__("warpPlot", "Lanes of a warp over memory")
         self.setMinimumHeight(typeface.for_text(112))
-        self.setToolTip("One request of the warp; Left and Right show the one before and after")
+        self.setToolTip(tr("One request of the warp; Left and Right show the one before and after"))
         self.shown: RequestPicture | None = None
 
     def sizeHint(self) -> QSize:
@@ -191,7 +192,7 @@ class WarpPlot(_Drawn):
     def show_request(self, shown: RequestPicture | None) -> None:
         """Draw another request."""
         self.shown = shown
-        self.setAccessibleDescription(shown.words if shown is not None else "")
+        self.setAccessibleDescription(tr(shown.words if shown is not None else ""))
         self.update()
 
     def draw(self, painter: QPainter) -> None:

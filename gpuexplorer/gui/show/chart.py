@@ -9,6 +9,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QToolTip, QWidget
 
 from gpuexplorer.charts.spec import ChartSpec
+from gpuexplorer.charts.told import told
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.show.heat import SCALE_WIDTH
 from gpuexplorer.gui.show.legend import SIDE_PX, Entry, Head, entries_of
 from gpuexplorer.gui.show.panel import PanelView
@@ -41,7 +43,7 @@ class ChartView(QScrollArea):
         """``words`` says what is known of the mark of a key, for its tooltip."""
         super().__init__()
         self.setObjectName(name)
-        self.setAccessibleName(title)
+        self.setAccessibleName(tr(title))
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -64,6 +66,7 @@ class ChartView(QScrollArea):
         if spec == self.spec:
             return
         self.spec = spec
+        spec = told(spec) if spec is not None else None
         panels = [panel for row in spec.rows for panel in row] if spec is not None else []
         self._have(len(panels))
         entries = [entries_of(panel) for panel in panels]
@@ -104,7 +107,7 @@ class ChartView(QScrollArea):
 
     def _describe(self) -> None:
         told = [words for key in self.keys[:MOST_TOLD] if (words := self._words(key))]
-        self.setAccessibleDescription("; ".join(told).replace("\n", ", "))
+        self.setAccessibleDescription(tr("; ".join(told).replace("\n", ", ")))
 
     # ---- panels and their places
 
@@ -215,7 +218,7 @@ class ChartView(QScrollArea):
             view.show_rings(self._hovered, self._current)
 
     def _tell(self, at: QPoint, key: str) -> None:
-        QToolTip.showText(at, self._words(key) if key else "", self)
+        QToolTip.showText(at, tr(self._words(key) if key else ""), self)
 
 
 def _scale_px(view: PanelView) -> int:

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from gpuexplorer.charts.colours import colour_scale, is_light
 from gpuexplorer.charts.spec import Axis, Floats, Panel, Series
 from gpuexplorer.charts.style import Theme
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.theme import blend, theme
@@ -148,7 +149,7 @@ class ColourScale(QWidget):
         """Explain the colours of an axis."""
         if axis != self._axis:
             self._axis = axis
-            self.setToolTip(axis.label)
+            self.setToolTip(tr(axis.label))
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -178,5 +179,5 @@ class ColourScale(QWidget):
             painter.drawText(beside, middle, value_words(value, axis.unit))
         if axis.scale == "log":
             painter.setPen(QColor(colours.muted))
-            painter.drawText(QPointF(4, bar.bottom() + line + 2), "log scale")
+            painter.drawText(QPointF(4, bar.bottom() + line + 2), tr("log scale"))
         painter.end()

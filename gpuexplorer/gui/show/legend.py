@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gpuexplorer.charts.spec import Panel, Series
 from gpuexplorer.charts.style import Theme
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.plots.base import line_pen
 from gpuexplorer.gui.show.items import BAND_SHARE, colour_of, fill_of, pen_of, symbol_of
@@ -62,7 +63,7 @@ class Head(QWidget):
         """Show these; ``axis`` is what the upright axis shows."""
         if (title, axis, tuple(entries)) != (self._title, self._axis, self._entries):
             self._title, self._axis, self._entries = title, axis, tuple(entries)
-            self.setToolTip("\n".join(entry.one.name for entry in entries))
+            self.setToolTip(tr("\n".join(entry.one.name for entry in entries)))
             self._fit()
             self.update()
 

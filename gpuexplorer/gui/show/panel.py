@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from gpuexplorer.charts.labels import point_labels
 from gpuexplorer.charts.spec import Axis, Floats, Kind, Panel, Series
 from gpuexplorer.charts.ticks import LEAST_DECADES, MOST_DECADES
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.show.heat import ColourScale
 from gpuexplorer.gui.show.items import Drawn, Frame, made
@@ -88,7 +89,7 @@ class PanelView(QWidget):
         told = panel.share_y or panel.y.label.lower() == panel.title.lower()
         y_words = "" if told else panel.y.label
         self.head.show_words(panel.title, y_words, entries)
-        self.axis_words.setText(panel.x.label)
+        self.axis_words.setText(tr(panel.x.label))
         self.axis_words.setVisible(bool(panel.x.label))
         self.scale.setVisible(panel.z is not None and bool(panel.z.label))
         if panel.z is not None:

@@ -29,7 +29,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from gpuexplorer.charts.comparison import VERDICT_COLOURS
-from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
+from gpuexplorer.core.language import tr
+from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet, told
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
 
@@ -71,6 +72,7 @@ class SheetModel(QAbstractTableModel):
 
         Rows that are the ones from before by their keys move without a reset.
         """
+        sheet = told(sheet)
         columns = sheet.columns_on(Medium.WINDOW)
         if columns == self.columns and _are_same(self.rows, sheet.rows_on(Medium.WINDOW)):
             self._put_in_order(sheet)
@@ -157,7 +159,7 @@ class SheetModel(QAbstractTableModel):
             if texts[number] not in ("", "–") and texts[number] not in row.tip:
                 lines.append(words)
         if row.key and self._act:
-            lines.append(self._act)
+            lines.append(tr(self._act))
         return "\n".join(lines)
 
     def headerData(
@@ -170,7 +172,7 @@ class SheetModel(QAbstractTableModel):
         if role == Roles.DisplayRole:
             return column.title
         if role == Roles.ToolTipRole:
-            return f"{column.tip}, in {column.unit}" if column.unit else column.tip
+            return tr(f"{column.tip}, in {column.unit}") if column.unit else column.tip
         if role == Roles.TextAlignmentRole:
             return _side(column, section)
         if role == Roles.InitialSortOrderRole:
@@ -217,6 +219,7 @@ class SheetTable(QTableView):
 
     def show_sheet(self, sheet: Sheet) -> None:
         """Show another sheet; the row that is chosen stays so, and so do widths that suffice."""
+        sheet = told(sheet)
         fresh = sheet.columns_on(Medium.WINDOW) != self.shown.columns
         chosen = self.key
         if fresh:
@@ -401,7 +404,7 @@ def _side(column: Column, number: int) -> Qt.AlignmentFlag:
 def show_as_rows(table: QTableView, name: str, accessible: str, row_height: int) -> None:
     """Have a table look and behave as every table of results does."""
     table.setObjectName(name)
-    table.setAccessibleName(accessible)
+    table.setAccessibleName(tr(accessible))
     table.setProperty("role", "rows")
     table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)

@@ -15,6 +15,7 @@ from gpuexplorer.core.change import Change
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.sweep import SweepDocument
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.export import Exported
@@ -126,7 +127,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         self._redraw.setSingleShot(True)
         self._redraw.setInterval(DRAW_MS)
         self._redraw.timeout.connect(self._draw)
-        self.head.start.setToolTip(START_TIP)
+        self.head.start.setToolTip(tr(START_TIP))
         self.set_caption(CaptionLine("blockMap"))
         self.cell_words = Words(lines=2)
         self.cell_words.setObjectName("blockMapCell")
@@ -135,10 +136,10 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         self.notes.setObjectName("blockMapNotes")
         self.colouring = _box("blockMapColouring", "What the colours and numbers say", COLOURINGS)
         self.fineness = _box("blockMapGrid", "Which thread counts stand along the axes", FINENESS)
-        self.z_words = QLabel("z")
+        self.z_words = QLabel(tr("z"))
         self.z_box = _box("blockMapZ", "Threads along z of every block", {})
         self.occupancy = small_button("blockMapOccupancy", OCCUPANCY_TIP)
-        self.occupancy.setText("Occupancy")
+        self.occupancy.setText(tr("Occupancy"))
         self.occupancy.setCheckable(True)
         self.compare = button("Compare best", "blockMapCompare", COMPARE_TIP)
         self.head.add(self.compare)
@@ -147,7 +148,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
 
     def _lay_out(self) -> None:
         self.head.line.setContentsMargins(12, 6, 8, 0)
-        self.notes.setMinimumWidth(self.notes.fontMetrics().horizontalAdvance(LEGEND))
+        self.notes.setMinimumWidth(self.notes.fontMetrics().horizontalAdvance(tr(LEGEND)))
         choices = TwoLines(
             (self.notes,),
             (self.z_words, self.z_box, self.fineness, self.colouring, self.occupancy),
@@ -316,7 +317,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         words = drawn.cell_words(cell) if cell is not None and drawn else ""
         live = self._live_words(cell) if cell is not None else ""
         elsewhere = self.model.elsewhere_words(cell.block) if cell is not None else ""
-        self.cell_words.setText("; ".join(part for part in (words, elsewhere, live) if part))
+        self.cell_words.setText(tr("; ".join(part for part in (words, elsewhere, live) if part)))
 
     def _live_words(self, cell: MapCell) -> str:
         """Say why Live shows another time for a cell's block, where it does."""
@@ -336,8 +337,8 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         if self.occupancy.isChecked() and held is not None and self._drawn is not None:
             tip = self._drawn.occupancy_words(held.wanted.device)
             text = self._drawn.occupancy_legend() or tip
-        self.notes.setText(text)
-        self.notes.setToolTip(tip)
+        self.notes.setText(tr(text))
+        self.notes.setToolTip(tr(tip))
 
     def _show_z(self) -> None:
         """Offer the threads along z where blocks have three axes."""
@@ -353,7 +354,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
         if [self.z_box.itemData(i) for i in range(self.z_box.count())] != choices:
             self.z_box.clear()
             for z in choices:
-                self.z_box.addItem(str(z), z)
+                self.z_box.addItem(as_is(str(z)), z)
         self.z_box.setCurrentIndex(max(0, self.z_box.findData(wanted)))
         self.z_box.blockSignals(False)
 
@@ -440,7 +441,7 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
 def _box(name: str, tip: str, choices: Mapping[Any, str]) -> ListBox:
     box = ListBox(name, tip)
     for value, words in choices.items():
-        box.addItem(words, value)
+        box.addItem(tr(words), value)
     if choices:
         box.setMinimumWidth(for_text(BOX_LEAST_WIDTH))
     return box

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import Cancelled, ExplorerError, InputError
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.units import plural
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.task import Background
@@ -50,9 +51,9 @@ class ClusterChoice(QWidget):
         column.setSpacing(5)
         self.where = QLineEdit()
         self.where.setObjectName(f"{name}Cluster")
-        self.where.setAccessibleName("Cluster")
-        self.where.setPlaceholderText("This machine")
-        self.where.setToolTip(TIP)
+        self.where.setAccessibleName(tr("Cluster"))
+        self.where.setPlaceholderText(tr("This machine"))
+        self.where.setToolTip(tr(TIP))
         self.where.setClearButtonEnabled(True)
         self.where.textEdited.connect(lambda _: self._edited())
         self.where.textChanged.connect(lambda text: self._edited() if not text else None)
@@ -61,8 +62,8 @@ class ClusterChoice(QWidget):
         browse.setObjectName(f"{name}ClusterBrowse")
         browse.setText("…")
         browse.setProperty("role", "small")
-        browse.setAccessibleName("Choose a cluster.toml")
-        browse.setToolTip("Choose a cluster.toml")
+        browse.setAccessibleName(tr("Choose a cluster.toml"))
+        browse.setToolTip(tr("Choose a cluster.toml"))
         browse.clicked.connect(lambda _=False: self._browse())
         line = QHBoxLayout()
         line.addWidget(self.where, 1)
@@ -76,7 +77,7 @@ class ClusterChoice(QWidget):
         )
         column.addWidget(self.look_button)
         self.device = ListBox(f"{name}ClusterDevice", "On which hardware of the cluster")
-        self.device.setAccessibleName("Hardware of the cluster")
+        self.device.setAccessibleName(tr("Hardware of the cluster"))
         self.device.setSizeAdjustPolicy(
             ListBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
@@ -84,12 +85,12 @@ class ClusterChoice(QWidget):
         column.addWidget(self.device)
         self.workers = QSpinBox()
         self.workers.setObjectName(f"{name}ClusterWorkers")
-        self.workers.setAccessibleName("Workers at the most")
-        self.workers.setToolTip("How many of its workers measure at a time, at the most")
+        self.workers.setAccessibleName(tr("Workers at the most"))
+        self.workers.setToolTip(tr("How many of its workers measure at a time, at the most"))
         self.workers.setRange(0, MOST_WORKERS)
-        self.workers.setSpecialValueText("all")
+        self.workers.setSpecialValueText(tr("all"))
         self.workers.valueChanged.connect(lambda _: self.changed.emit())
-        self._workers_label = QLabel("Workers at the most")
+        self._workers_label = QLabel(tr("Workers at the most"))
         self._workers_label.setBuddy(self.workers)
         line = QHBoxLayout()
         line.addWidget(self._workers_label)
@@ -128,22 +129,22 @@ class ClusterChoice(QWidget):
         where = self.where.text().strip()
         if where and self.look_button.isEnabled():
             self.look_button.setEnabled(False)
-            self.words.setText("Connecting…")
+            self.words.setText(tr("Connecting…"))
             self.words.show()
             self._background.ask(where, partial(_look_at, where, self._background))
 
     def show_standing(self, lines: list[str]) -> None:
         """Show what each worker has done."""
         if lines:
-            self.words.setText("\n".join(lines))
+            self.words.setText(tr("\n".join(lines)))
             self.words.show()
 
     def _browse(self) -> None:
         path, _ = QFileDialog.getOpenFileName(
-            self, "Choose a cluster", "", "Clusters (cluster.toml);;All files (*)"
+            self, tr("Choose a cluster"), "", tr("Clusters (cluster.toml);;All files (*)")
         )
         if path:
-            self.where.setText(path)
+            self.where.setText(as_is(path))
             self._edited()
             self.look()
 
@@ -160,7 +161,7 @@ class ClusterChoice(QWidget):
         if isinstance(outcome, ExplorerError):
             self._found = None
             self._show()
-            self.words.setText(f"{capital(str(outcome))}.")
+            self.words.setText(tr(f"{capital(str(outcome))}."))
             self.words.show()
         else:
             self._take(outcome)
@@ -174,7 +175,7 @@ class ClusterChoice(QWidget):
         self._found = found
         self.device.clear()
         for device in found.devices:
-            self.device.addItem(f"{device.id} · {device.name}", device.id)
+            self.device.addItem(tr(f"{device.id} · {device.name}"), device.id)
         best = max(found.devices, key=lambda one: (one.kind == "gpu", one.runs_kernels))
         self.device.setCurrentIndex(self.device.findData(best.id))
         self._show()
@@ -183,10 +184,12 @@ class ClusterChoice(QWidget):
         if self._found is not None:
             many = self._found.workers.get(str(self.device.currentData()), 0)
             self.words.setText(
-                plural(
-                    many,
-                    "{number} worker has this hardware.",
-                    "{number} workers have this hardware.",
+                tr(
+                    plural(
+                        many,
+                        "{number} worker has this hardware.",
+                        "{number} workers have this hardware.",
+                    )
                 )
             )
             self.changed.emit()

@@ -19,6 +19,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.knobs import request_like
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import listed
 from gpuexplorer.engine.cores import default_threads
@@ -86,7 +87,7 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         column.addWidget(self.result, 1)
         self.head.line.setContentsMargins(12, 6, 8, 4)
         self.head.words.setToolTip(
-            "A round is one turn of each; chance decides who goes first in it"
+            tr("A round is one turn of each; chance decides who goes first in it")
         )
         self._connect()
         self.refresh()
@@ -113,7 +114,7 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
     def _action(self, words: str, key: str, act: Callable[[int], object]) -> QAction:
         """Return something to do with the row that is chosen."""
         table = self.result.table
-        action = QAction(words, table)
+        action = QAction(tr(words), table)
         action.setShortcut(QKeySequence(key))
         action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         action.triggered.connect(lambda _=False: act(int(table.key)) if table.key else None)
@@ -142,9 +143,9 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         for name in EnginesModel().names:
             if name != present:
                 engine = None if name == BUILT_IN else name
-                menu.addAction(name, partial(self.add_in, engine))
+                menu.addAction(as_is(name), partial(self.add_in, engine))
         if not menu.actions():
-            menu.addAction("No other yet: see Settings > Engines").setEnabled(False)
+            menu.addAction(tr("No other yet: see Settings > Engines")).setEnabled(False)
 
     def add_pinned(self) -> None:
         """Add every ghost, in the engine that measured it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QMenu, QToolButton
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import percent
 from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.gui.widgets.list_box import ListBox
@@ -23,11 +24,13 @@ class CompareBar(TwoLines):
         )
         self.add_elsewhere = QToolButton()
         self.add_elsewhere.setObjectName("addElsewhereButton")
-        self.add_elsewhere.setText("Add knobs in ▾")
+        self.add_elsewhere.setText(tr("Add knobs in ▾"))
         self.add_elsewhere.setProperty("role", "boxed")
         self.add_elsewhere.setToolTip(
-            "Add the configuration the knobs stand at, measured in another Python\n"
-            "(Settings > Engines), in a process of its own"
+            tr(
+                "Add the configuration the knobs stand at, measured in another Python\n"
+                "(Settings > Engines), in a process of its own"
+            )
         )
         self.add_elsewhere.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.elsewhere = QMenu(self.add_elsewhere)
@@ -37,12 +40,12 @@ class CompareBar(TwoLines):
         self.clear = button("Clear", "clearCompareButton", "Take all out")
         self.same = ListBox("sameWithinBox", "Ratios this near to 1 count as the same")
         for tolerance in TOLERANCES:
-            self.same.addItem(f"same within {percent(tolerance)}", tolerance)
+            self.same.addItem(tr(f"same within {percent(tolerance)}"), tolerance)
         self.budget = ListBox(
             "compareBudgetBox", "How long to measure until every verdict is clear, at the most"
         )
         for seconds, words in BUDGETS_S.items():
-            self.budget.addItem(f"at most {words}", seconds)
+            self.budget.addItem(tr(f"at most {words}"), seconds)
         self.budget.setCurrentIndex(self.budget.findData(AT_MOST_S))
         super().__init__(
             (self.add_knobs, self.add_elsewhere, self.add_pins, self.clear),

@@ -15,6 +15,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import State
@@ -286,7 +287,7 @@ class JobControl(QWidget, Generic[R, W]):
     def show_progress(self) -> None:
         """Show how far it is."""
         self.head.show_progress(*self.done)
-        self.head.words.setText(self.head_words())
+        self.head.words.setText(tr(self.head_words()))
 
     def head_words(self) -> str:
         """Return how far it is, or what else has the engine."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.gui.typeface import for_text
 
@@ -23,7 +24,7 @@ class JobForm(QScrollArea):
         super().__init__()
         self._name = name
         self.setObjectName(f"{name}Form")
-        self.setAccessibleName("What is measured")
+        self.setAccessibleName(tr("What is measured"))
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumWidth(for_text(232))
@@ -44,7 +45,7 @@ class JobForm(QScrollArea):
 
     def section(self, words: str) -> QLabel:
         """Add a heading."""
-        label = QLabel(words)
+        label = QLabel(tr(words))
         label.setProperty("role", "section")
         self.column.addWidget(label)
         return label
@@ -64,9 +65,9 @@ class JobForm(QScrollArea):
         lines = [f"{count(number)} × {reason}" for reason, number in reasons[:SHOWN_REASONS]]
         if (more := len(reasons) - SHOWN_REASONS) > 0:
             lines.append(plural(more, "and {number} more reason", "and {number} more reasons"))
-        self.reasons.setToolTip("\n".join(f"{count(n)} × {r}" for r, n in reasons))
+        self.reasons.setToolTip(tr("\n".join(f"{count(n)} × {r}" for r, n in reasons)))
         for label, words in (
             (self.total, total), (self.reasons, "\n".join(lines)), (self.estimate, takes),
         ):  # fmt: skip
-            label.setText(words)
+            label.setText(tr(words))
             label.setVisible(bool(words))

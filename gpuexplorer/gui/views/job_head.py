@@ -9,6 +9,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.button import small_button
@@ -31,23 +32,23 @@ class JobHead(QWidget):
         self.progress.setTextVisible(False)
         self.progress.setFixedSize(90, 8)
         self.copy = small_button(f"{name}Copy", f"Copy this {noun} as a command line")
-        self.copy.setAccessibleName("Copy command")
+        self.copy.setAccessibleName(tr("Copy command"))
         theme().changed.connect(self._repaint_theme)
         self._repaint_theme()
         self.begin = "Start"
         """What the button says that begins."""
         self.anew = "Measure again"
         """What it says where it would measure what is shown once more."""
-        self.start = QPushButton(self.begin)
+        self.start = QPushButton(tr(self.begin))
         self.start.setProperty("role", "leads")
         self.start.setToolTip(
-            "Measure; Live pauses meanwhile, and every run is kept in the history"
+            tr("Measure; Live pauses meanwhile, and every run is kept in the history")
         )
-        self.pause = QPushButton("Pause")
-        self.stop = QPushButton("Stop")
-        self.stop.setToolTip("End it at the next launch; what was measured is kept")
-        for button in (self.start, self.pause, self.stop):
-            button.setObjectName(f"{name}{button.text()}")
+        self.pause = QPushButton(tr("Pause"))
+        self.stop = QPushButton(tr("Stop"))
+        self.stop.setToolTip(tr("End it at the next launch; what was measured is kept"))
+        for button, act in ((self.start, "Start"), (self.pause, "Pause"), (self.stop, "Stop")):
+            button.setObjectName(f"{name}{act}")
         self.line = QHBoxLayout(self)
         self.line.setContentsMargins(6, 0, 0, 0)
         self.line.setSpacing(4)
@@ -72,15 +73,18 @@ class JobHead(QWidget):
     ) -> None:  # fmt: skip
         """Show what can be done now; ``again``: what is shown would be measured once more."""
         self.start.setVisible(not running)
-        self.start.setText(self.anew if again else self.begin)
+        self.start.setText(tr(self.anew if again else self.begin))
         self.start.setEnabled(can_start)
         measures = running and not paused
         self.pause.setVisible(running or can_continue)
-        self.pause.setText("Pause" if measures else "Continue")
+        self.pause.setText(tr("Pause" if measures else "Continue"))
         self.pause.setToolTip(
-            "Give the engine back to Live for a while" if measures
-            else "Measure what is left; nothing is measured twice"
-        )  # fmt: skip
+            tr(
+                tr("Give the engine back to Live for a while")
+                if measures
+                else tr("Measure what is left; nothing is measured twice")
+            )
+        )
         self.stop.setVisible(running)
         self.progress.setVisible(running)
         self.copy.setEnabled(can_copy)

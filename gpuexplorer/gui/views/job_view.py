@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QSplitter, QVBoxLayout
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.typeface import for_text
@@ -125,7 +126,7 @@ class JobView(JobControl[R, W], Generic[R, W]):
         self.result.chosen.connect(self._choose)
         self.result.setMinimumWidth(for_text(RESULT_LEAST_WIDTH))
         self.choices = small_button(f"{self._name}Choices", "What is measured, and how")
-        self.choices.setText("Choices")
+        self.choices.setText(tr("Choices"))
         self.choices.setCheckable(True)
         self.choices.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.choices.hide()

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.studies import Study
 from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.model.job import Held
@@ -41,7 +42,7 @@ class StudyButton(QToolButton):
     def show_running(self, running: bool) -> None:
         """Say whether the study is being measured."""
         self.running = running
-        self.setAccessibleDescription("It is being measured." if running else "")
+        self.setAccessibleDescription(tr("It is being measured." if running else ""))
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -80,8 +81,8 @@ class LabView(QWidget):
         for name, kind in KINDS.items():
             button = StudyButton()
             button.setObjectName(f"labView_{name}")
-            button.setText(kind.title)
-            button.setToolTip(kind.tip)
+            button.setText(tr(kind.title))
+            button.setToolTip(tr(kind.tip))
             button.setProperty("role", "view")
             button.setCheckable(True)
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

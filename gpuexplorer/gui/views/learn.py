@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.units import plural
 from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.model.lesson_session import VIEWS, lesson_session
@@ -76,12 +77,14 @@ class LessonList(QWidget):
         empty(self._column)
         self.buttons.clear()
         self._states.clear()
-        title = QLabel("Lessons")
+        title = QLabel(tr("Lessons"))
         title.setProperty("role", "title")
         self._column.addWidget(title)
         about = QLabel(
-            "Each asks a question, has it measured on this machine, and says why. "
-            "Guess first: what surprises you is what you remember."
+            tr(
+                "Each asks a question, has it measured on this machine, and says why. "
+                "Guess first: what surprises you is what you remember."
+            )
         )
         about.setWordWrap(True)
         about.setProperty("role", "muted")
@@ -100,7 +103,7 @@ class LessonList(QWidget):
         row.setSpacing(10)
         words = QVBoxLayout()
         words.setSpacing(2)
-        name = QLabel(f"{number} · {lesson.text.title}")
+        name = QLabel(as_is(f"{number} · {lesson.text.title}"))
         name.setProperty("role", "headline")
         name.setWordWrap(True)
         words.addWidget(name)
@@ -109,9 +112,9 @@ class LessonList(QWidget):
         row.addStretch(1)  # in a wide window, where the words stop at the longest line
         side = QVBoxLayout()
         side.setSpacing(4)
-        open_button = QPushButton("Open")
+        open_button = QPushButton(tr("Open"))
         open_button.setObjectName(f"lessonOpen_{lesson.name}")
-        open_button.setAccessibleName(f"Open {lesson.text.title}")
+        open_button.setAccessibleName(tr(f"Open {lesson.text.title}"))
         open_button.clicked.connect(partial(self._choose, lesson.name))
         side.addWidget(open_button)
         state = QLabel()
@@ -132,7 +135,7 @@ class LessonList(QWidget):
             lesson = self._model.lessons[name]
             minutes = plural(lesson.manifest.minutes, "{number} minute", "{number} minutes")
             state = self._model.state_words(lesson)
-            label.setText("\n".join(part for part in (minutes, state) if part))
+            label.setText(tr("\n".join(part for part in (minutes, state) if part)))
 
 
 class LearnView(QStackedWidget):
@@ -229,7 +232,7 @@ class LearnView(QStackedWidget):
         row = QHBoxLayout(head)
         row.setContentsMargins(8, 6, 8, 4)
         row.setSpacing(4)
-        self.back_to_list = QPushButton("All lessons")
+        self.back_to_list = QPushButton(tr("All lessons"))
         self.back_to_list.setObjectName("lessonList")
         self.back_to_list.clicked.connect(lambda _=False: self.show_list())
         row.addWidget(self.back_to_list)
@@ -244,8 +247,8 @@ class LearnView(QStackedWidget):
         for number, kind in enumerate(kinds):
             button = QToolButton()
             button.setObjectName(f"lessonStep_{number}")
-            button.setText(kind.title)
-            button.setToolTip(kind.tip)
+            button.setText(tr(kind.title))
+            button.setToolTip(tr(kind.tip))
             button.setProperty("role", "view")
             button.setCheckable(True)
             button.clicked.connect(partial(self._show_step_of, number))
@@ -262,14 +265,14 @@ class LearnView(QStackedWidget):
         self.status = Words()
         self.status.setObjectName("lessonStatus")
         row.addWidget(self.status, 1)
-        self.stop = QPushButton("Stop")
+        self.stop = QPushButton(tr("Stop"))
         self.stop.setObjectName("lessonStop")
-        self.stop.setToolTip("End it at the next launch; what was measured is kept")
+        self.stop.setToolTip(tr("End it at the next launch; what was measured is kept"))
         self.stop.clicked.connect(lambda _=False: self._session.jobs.cancel())
-        self.previous = QPushButton("Back")
+        self.previous = QPushButton(tr("Back"))
         self.previous.setObjectName("lessonBack")
         self.previous.clicked.connect(lambda _=False: self._turn(-1))
-        self.next = QPushButton("Next")
+        self.next = QPushButton(tr("Next"))
         self.next.setObjectName("lessonNext")
         self.next.setProperty("role", "leads")
         self.next.clicked.connect(lambda _=False: self._turn(1))
@@ -288,7 +291,7 @@ class LearnView(QStackedWidget):
         """Open a lesson at its question."""
         self.model.open = self.model.lessons[name]
         self._told = ""
-        self.heading.setText(self.model.lesson.text.title)
+        self.heading.setText(as_is(self.model.lesson.text.title))
         for step, room in zip(self.steps, self._rooms, strict=True):
             step.show_lesson()
             room.verticalScrollBar().setValue(0)
@@ -507,10 +510,10 @@ class LearnView(QStackedWidget):
         last = self.step == DO
         following = self.model.next_of(self.model.lesson)
         words = "Next" if not last else "Next lesson" if following is not None else "All lessons"
-        self.next.setText(words)
+        self.next.setText(tr(words))
         told = self._told
         if busy is not None and not self.running:
             told = f"Another job has the engine: {busy.doing}."
         elif self.step == GUESS and self.model.done.guess is None:
             told = "Guess before you measure."
-        self.status.setText(told)
+        self.status.setText(tr(told))

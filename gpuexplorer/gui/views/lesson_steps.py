@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.model.lessons import LessonsModel
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.typeface import for_text
@@ -87,7 +88,7 @@ class GuessStep(Step):
         self._prose("lessonQuestion", lesson.text["question"])
         self.choices: dict[str, QRadioButton] = {}
         for one in lesson.manifest.guess.choices:
-            button = QRadioButton(lesson.text[f"choice {one.name}"])
+            button = QRadioButton(as_is(lesson.text[f"choice {one.name}"]))
             button.setObjectName(f"lessonChoice_{one.name}")
             button.setChecked(done.guess == one.name)
             button.clicked.connect(lambda _=False, name=one.name: self._guess(name))
@@ -102,7 +103,7 @@ class GuessStep(Step):
         """Add a box for a number."""
         number = self.number = QDoubleSpinBox()
         number.setObjectName("lessonNumber")
-        number.setAccessibleName("Your guess")
+        number.setAccessibleName(tr("Your guess"))
         number.setDecimals(2)
         number.setRange(0.0, 1e9)
         number.setMaximumWidth(for_text(160))
@@ -147,13 +148,13 @@ class MeasureStep(Step):
         lesson = self._model.lesson
         row = QHBoxLayout()
         row.setSpacing(8)
-        start = QPushButton(lesson.text.button(name))
+        start = QPushButton(as_is(lesson.text.button(name)))
         start.setObjectName(f"lessonMeasure_{name}")
         start.setProperty("role", "leads")
         start.clicked.connect(lambda _=False: self.wanted.emit(name))
-        bench = QPushButton("Set the bench up")
+        bench = QPushButton(tr("Set the bench up"))
         bench.setObjectName(f"lessonBench_{name}")
-        bench.setToolTip("Set the knobs to it, and show the view in which it can be explored")
+        bench.setToolTip(tr("Set the knobs to it, and show the view in which it can be explored"))
         bench.clicked.connect(lambda _=False: self.bench.emit(name))
         row.addWidget(start)
         row.addWidget(bench)
@@ -181,7 +182,7 @@ class MeasureStep(Step):
             chart.setVisible(found is not None)
         outcome = guess_outcome(lesson, model.done.guess, measured)
         words = guess_words(lesson, model.done.guess, outcome)
-        self.answer.setText(words)
+        self.answer.setText(tr(words))
         self.answer.setVisible(bool(words))
         if outcome.value is not None:
             self.guess.show_chart(guess_chart(lesson, model.done.guess, outcome.value))
@@ -233,7 +234,7 @@ class WhyStep(Step):
         self._column.addStretch(1)
 
     def _heading(self, words: str) -> None:
-        label = QLabel(words)
+        label = QLabel(tr(words))
         label.setProperty("role", "title")
         self._add(label)
 
@@ -244,7 +245,7 @@ class WhyStep(Step):
         column = QVBoxLayout(card)
         column.setContentsMargins(10, 8, 10, 8)
         column.setSpacing(4)
-        how = QLabel(kind)
+        how = QLabel(tr(kind))
         how.setObjectName(f"lessonClaimKind_{name}")
         how.setProperty("role", "section")
         column.addWidget(how)
@@ -263,7 +264,7 @@ class WhyStep(Step):
         for one in claims_of(self._model.lesson, self._model.measured):
             label = self.claims[one.claim.name]
             role = {True: "good", False: "bad", None: "muted"}[one.holds]
-            label.setText(one.words)
+            label.setText(tr(one.words))
             set_role(label, role)
 
 
@@ -286,10 +287,10 @@ class ExerciseStep(Step):
     def _fill(self) -> None:
         lesson = self._model.lesson
         self._prose("lessonExercise", lesson.text["exercise"])
-        self.start = QPushButton("Set the knobs to the start")
+        self.start = QPushButton(tr("Set the knobs to the start"))
         self.start.setObjectName("lessonStart")
         self.start.clicked.connect(lambda _=False: self.start_asked.emit())
-        self.check = QPushButton("Measure my knobs")
+        self.check = QPushButton(tr("Measure my knobs"))
         self.check.setObjectName("lessonCheck")
         self.check.setProperty("role", "leads")
         self.check.clicked.connect(lambda _=False: self.wanted.emit())
@@ -323,17 +324,17 @@ class ExerciseStep(Step):
     def refresh(self) -> None:
         """Show where the knobs stand, and what was reached."""
         model = self._model
-        self.now.setText(self._knobs())
+        self.now.setText(tr(self._knobs()))
         found: Measured | None = model.exercise
         if found is None:
-            self.verdict.setText("Solved before." if model.done.solved_utc is not None else "")
+            self.verdict.setText(tr("Solved before." if model.done.solved_utc is not None else ""))
             self.asks.setText("")
             self.chart.hide()
             return
         asks = asks_of(model.lesson, found)
-        self.verdict.setText("Solved." if is_solved(asks) else "Not yet.")
+        self.verdict.setText(tr("Solved." if is_solved(asks) else "Not yet."))
         set_role(self.verdict, "good" if is_solved(asks) else "warning")
-        self.asks.setText("\n".join(one.words for one in asks))
+        self.asks.setText(tr("\n".join(one.words for one in asks)))
         self.chart.show_chart(measured_chart(found))
         self.chart.setFixedHeight(height_of(self.chart))
         self.chart.show()

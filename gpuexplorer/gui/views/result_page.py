@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QSplitter, QStackedWidget, QVBoxLayout, QW
 
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import ChartSpec
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.sheet import Sheet
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.show.table import SheetTable
@@ -152,7 +153,7 @@ class ResultPage(QStackedWidget):
         self._share()
         self.chart.show_chart(picture.chart)
         self._ring()
-        self.finding.setText(picture.finding)
+        self.finding.setText(tr(picture.finding))
         self.finding.setVisible(bool(picture.finding))
         self.notes.say([note for note in picture.chart.notes if note not in picture.finding])
 

@@ -11,6 +11,7 @@ from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.roofline import Picture, Spot, roofline_chart
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import JobModel, Progress
 from gpuexplorer.gui.model.live import origin_words
@@ -53,7 +54,7 @@ class RooflineView(JobControl[Any, DeviceInfo]):
             self._words_of,
         )
         self.plot.hovered.connect(self._hover)
-        self.invitation = QLabel(INVITATION)
+        self.invitation = QLabel(tr(INVITATION))
         self.invitation.setObjectName("rooflineInvitation")
         self.invitation.setWordWrap(True)
         self.invitation.setContentsMargins(12, 2, 12, 2)
@@ -61,13 +62,13 @@ class RooflineView(JobControl[Any, DeviceInfo]):
         self.notes.setObjectName("rooflineNotes")
         self.notes.setContentsMargins(12, 0, 12, 6)
         head = self.head
-        head.words.setToolTip("The current run, or the one under the pointer")
+        head.words.setToolTip(tr("The current run, or the one under the pointer"))
         head.begin = "Calibrate"
-        head.start.setToolTip(CALIBRATE_TIP)
+        head.start.setToolTip(tr(CALIBRATE_TIP))
         head.start.setProperty("role", None)
-        head.stop.setText("Cancel")
+        head.stop.setText(tr("Cancel"))
         head.stop.setObjectName("calibrationCancel")
-        head.stop.setToolTip("End it; the calibration before stays as it was, nothing is kept")
+        head.stop.setToolTip(tr("End it; the calibration before stays as it was, nothing is kept"))
         head.line.setContentsMargins(12, 6, 8, 0)
         caption = CaptionLine("roofline", dims=(self.plot,))
         self.set_caption(caption)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import count
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exported, Exporter
@@ -152,23 +153,25 @@ class SelfTestView(JobControl[Tested, SelfTestOptions]):
         super().__init__(session, "selfTest", "Self-test", "self-test", self.model)
         self.options: SelfTestOptions | None = None
         """What would be tested; None while there is no device."""
-        self.head.start.setToolTip("Test the device; Live pauses meanwhile")
-        self.head.stop.setToolTip("End it within a moment; what was checked is kept")
+        self.head.start.setToolTip(tr("Test the device; Live pauses meanwhile"))
+        self.head.stop.setToolTip(tr("End it within a moment; what was checked is kept"))
         self.device_words = Words()
         self.device_words.setProperty("role", "title")
-        about = QLabel(ABOUT)
+        about = QLabel(tr(ABOUT))
         about.setWordWrap(True)
         about.setProperty("role", "muted")
-        self.quick_box = QCheckBox("&Quick: under a minute, the most telling sizes only")
+        self.quick_box = QCheckBox(tr("&Quick: under a minute, the most telling sizes only"))
         self.quick_box.setObjectName("selfTestQuick")
         self.quick_box.setChecked(True)
-        self.quick_box.setToolTip("Without it: every size, block and tunable, and a calibration")
+        self.quick_box.setToolTip(
+            tr("Without it: every size, block and tunable, and a calibration")
+        )
         self.table = SheetTable("selfTestTable", "The sections of the self-test in figures")
         self.details = QPlainTextEdit()
         self.details.setObjectName("selfTestDetails")
         self.details.setReadOnly(True)
-        self.details.setAccessibleName("Failures and reasons for skipped checks")
-        self.details.setPlaceholderText("Failures and reasons for skipped checks stand here.")
+        self.details.setAccessibleName(tr("Failures and reasons for skipped checks"))
+        self.details.setPlaceholderText(tr("Failures and reasons for skipped checks stand here."))
         self.head.line.setContentsMargins(0, 0, 0, 0)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 10, 12, 0)
@@ -189,7 +192,7 @@ class SelfTestView(JobControl[Tested, SelfTestOptions]):
         """Test the chosen device."""
         session = self._session
         device = session.experiment.device
-        self.device_words.setText(f"{device.name} ({device.id})" if device is not None else "")
+        self.device_words.setText(tr(f"{device.name} ({device.id})" if device is not None else ""))
         self.options = None
         if device is not None:
             self.options = SelfTestOptions(
@@ -241,7 +244,7 @@ class SelfTestView(JobControl[Tested, SelfTestOptions]):
         self.table.show_sheet(sheet_of(sections))
         details = result.details if result is not None else ""
         if details != self.details.toPlainText():
-            self.details.setPlainText(details)
+            self.details.setPlainText(tr(details))
 
     def show_state(self) -> None:
         """Show what can be done now; a pause would let Live disturb what is tested."""
@@ -288,18 +291,18 @@ class SelfTestDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("selfTestDialog")
         self.setProperty(PAGE, "self-test")
-        self.setWindowTitle("Self-test")
+        self.setWindowTitle(tr("Self-test"))
         self.setModal(True)
         self.resize(open_size(self, 860, 600))
         self.view = SelfTestView(session)
         self.exporter = Exporter(self, settings)
         self.words = Words()
         self.words.setObjectName("selfTestMessage")
-        self.export_button = QPushButton("&Export report…")
+        self.export_button = QPushButton(tr("&Export report…"))
         self.export_button.setObjectName("selfTestExport")
-        self.export_button.setToolTip("Every check with its figures, as JSON or CSV")
+        self.export_button.setToolTip(tr("Every check with its figures, as JSON or CSV"))
         self.export_button.clicked.connect(lambda _=False: self.export())
-        close_button = QPushButton("C&lose")
+        close_button = QPushButton(tr("C&lose"))
         close_button.setObjectName("selfTestClose")
         close_button.clicked.connect(lambda _=False: self.reject())
         foot = QHBoxLayout()
@@ -316,7 +319,7 @@ class SelfTestDialog(QDialog):
         for button in self.findChildren(QPushButton):
             button.setAutoDefault(False)
         self.view.head.start.setDefault(True)
-        self.exporter.notice.connect(lambda notice: self.words.setText(notice.text))
+        self.exporter.notice.connect(lambda notice: self.words.setText(tr(notice.text)))
         self.view.changed.connect(self._show_found)
         self.view.message.connect(self.words.setText)
         self._show_found()

@@ -18,6 +18,7 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.knobs import TRANSFERS, knob_of, option_words, values_of
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.studies import STUDY_GROUP, Study, document_and_runs, study_json
 from gpuexplorer.engine.client import EngineOptions
@@ -220,7 +221,7 @@ class StudyView(JobView[Study, WantedStudy]):
         name = f"study_{kind.name}"
         super().__init__(session, name, kind.title, "study", self.model, self.form)
         self.source = small_button(f"{name}Source", SOURCE_TIP)
-        self.source.setText("Source…")
+        self.source.setText(tr("Source…"))
         self.source.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.source.setVisible(kind.source is not None)
         self.source.clicked.connect(lambda _=False: self._show_source())
@@ -245,7 +246,7 @@ class StudyView(JobView[Study, WantedStudy]):
         dialog = InfoDialog(self, "changedSource", title)
         dialog.text.setLineWrapMode(QTextBrowser.LineWrapMode.NoWrap)
         dialog.text.setFont(fixed())
-        dialog.text.setPlainText(text)
+        dialog.text.setPlainText(as_is(text))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.resize(open_size(dialog, 760, 520))
         dialog.open()

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.core import ranges
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.knobs import values_text
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.offer import Offer
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.views.job_form import JobForm
@@ -67,7 +68,7 @@ class Ticks(QWidget):
             self.boxes = {}
             for offer in offers:
                 box = QCheckBox()
-                box.setAccessibleName(offer.title)
+                box.setAccessibleName(tr(offer.title))
                 box.setObjectName(f"{self._prefix}_{offer.name}")
                 box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
                 box.toggled.connect(partial(self._toggled, offer.name))
@@ -79,7 +80,7 @@ class Ticks(QWidget):
             box = self.boxes[offer.name]
             why = f"Not here: {offer.reason}." if offer.reason is not None else ""
             box.setEnabled(offer.reason is None)
-            box.setToolTip("\n".join(words for words in (offer.title, offer.tip, why) if words))
+            box.setToolTip(tr("\n".join(words for words in (offer.title, offer.tip, why) if words)))
             with QSignalBlocker(box):
                 wanted = self._wanted.get(offer.name, self._choice.ticked)
                 box.setChecked(offer.reason is None and wanted)
@@ -95,7 +96,7 @@ class Ticks(QWidget):
             box.ensurePolished()
             room = self.width() - sum(box.style().pixelMetric(one, None, box) for one in mark) - 4
             mode = Qt.TextElideMode.ElideRight
-            box.setText(box.fontMetrics().elidedText(self._titles[name], mode, max(room, 60)))
+            box.setText(tr(box.fontMetrics().elidedText(self._titles[name], mode, max(room, 60))))
 
     def _toggled(self, name: str, on: bool) -> None:
         self._wanted[name] = on
@@ -121,7 +122,7 @@ class Lists(QWidget):
         for place, (title, tip) in enumerate(choice.boxes):
             box = _list(f"{prefix}_{place}", tip)
             box.activated.connect(lambda _: self.changed.emit())
-            form.addRow(title, box)
+            form.addRow(tr(title), box)
             self.boxes.append(box)
 
     def show_offers(self, offers: Sequence[Offer], first: Sequence[str | None]) -> None:
@@ -134,8 +135,8 @@ class Lists(QWidget):
             with QSignalBlocker(box):
                 box.clear()
                 for offer in offers:
-                    box.addItem(offer.title, offer.name)
-                    box.setItemData(box.count() - 1, offer.tip, Qt.ItemDataRole.ToolTipRole)
+                    box.addItem(tr(offer.title), offer.name)
+                    box.setItemData(box.count() - 1, tr(offer.tip), Qt.ItemDataRole.ToolTipRole)
                 at = box.findData(before) if before is not None else -1
                 box.setCurrentIndex(at if at >= 0 else box.findData(usual))
 
@@ -156,10 +157,10 @@ class Sizes(QWidget):
         self.symbol = _list(f"{prefix}_symbol", "The size that varies; the others stay")
         self.text = QLineEdit()
         self.text.setObjectName(f"{prefix}_sizes")
-        self.text.setAccessibleName("Sizes to measure")
-        self.text.setToolTip(SIZES_TIP)
-        form.addRow("Si&ze", self.symbol)
-        form.addRow("&Values", self.text)
+        self.text.setAccessibleName(tr("Sizes to measure"))
+        self.text.setToolTip(tr(SIZES_TIP))
+        form.addRow(tr("Si&ze"), self.symbol)
+        form.addRow(tr("&Values"), self.text)
         self.symbol.activated.connect(lambda _: self._symbol_chosen())
         self.text.editingFinished.connect(self.changed)
         self._workload = ""
@@ -176,11 +177,11 @@ class Sizes(QWidget):
         with QSignalBlocker(self.symbol):
             self.symbol.clear()
             for symbol, spec in specs.items():
-                self.symbol.addItem(f"{spec.title} {symbol}" if spec.title else symbol, symbol)
-        self.text.setText(self._suggested[next(iter(specs))])
+                self.symbol.addItem(tr(f"{spec.title} {symbol}" if spec.title else symbol), symbol)
+        self.text.setText(as_is(self._suggested[next(iter(specs))]))
 
     def _symbol_chosen(self) -> None:
-        self.text.setText(self._suggested[str(self.symbol.currentData())])
+        self.text.setText(as_is(self._suggested[str(self.symbol.currentData())]))
         self.changed.emit()
 
     @property
@@ -222,19 +223,19 @@ class StudyForm(JobForm):
         self.turns, self.seconds = QSpinBox(), QDoubleSpinBox()
         self.turns.setRange(FEWEST_TURNS, MOST_TURNS)
         self.turns.setValue(How().rounds)
-        self.turns.setSuffix(" turns")
+        self.turns.setSuffix(tr(" turns"))
         self.seconds.setRange(0.05, 60.0)
         self.seconds.setDecimals(2)
         self.seconds.setSingleStep(0.1)
         self.seconds.setValue(How().seconds)
-        self.seconds.setSuffix(" s in all")
+        self.seconds.setSuffix(tr(" s in all"))
         for box, title, tip in (
             (self.turns, "Turns", TURNS_TIP),
             (self.seconds, "Seconds", SECONDS_TIP),
         ):
             box.setObjectName(f"{name}{title}")
-            box.setToolTip(tip)
-            box.setAccessibleName(title)
+            box.setToolTip(tr(tip))
+            box.setAccessibleName(tr(title))
             box.setKeyboardTracking(False)
             box.valueChanged.connect(lambda _: self.changed.emit())
             self.column.addWidget(box)
@@ -246,14 +247,14 @@ class StudyForm(JobForm):
 
     def follow(self, experiment: Experiment, subject: str) -> None:
         """Offer what the knobs, as they stand, let this study look at."""
-        self.subject.setText(subject)
+        self.subject.setText(tr(subject))
         for choice in self.kind.choices:
             if choice.name not in self.groups:
                 continue
             offers, reason = choice.offers(experiment), choice.nothing(experiment)
             self.groups[choice.name].show_offers(offers, choice.first(experiment))
             self._headings[choice.name].setVisible(bool(offers or reason))
-            self._missing[choice.name].setText(reason)
+            self._missing[choice.name].setText(tr(reason))
             self._missing[choice.name].setVisible(bool(reason))
         if self.sizes is not None:
             self.sizes.follow(experiment)

@@ -14,6 +14,7 @@ from gpuexplorer.charts.sweep_points import FIGURES, Figure
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import count
 from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.model import sweep_preview
@@ -70,7 +71,7 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
         super().__init__(session, "sweep", "Sweep", "sweep", self.model, self.form)
         self.figure = ListBox("sweepMeasure", "What the chart shows of each configuration")
         for name, (title, _) in FIGURES.items():
-            self.figure.addItem(title, name)
+            self.figure.addItem(tr(title), name)
         self.figure.currentIndexChanged.connect(lambda _: self.refresh(at_once=True))
         self.figure.setMinimumWidth(for_text(BOX_LEAST_WIDTH))
         self.head.add(self.figure)
@@ -301,9 +302,9 @@ class SweepOffer(QWidget):
             ("Forget it", "sweepOfferForget", forget,
              "Do not ask again; its runs stay in the history"),
         ):  # fmt: skip
-            button = QPushButton(words)
+            button = QPushButton(tr(words))
             button.setObjectName(name)
-            button.setToolTip(tip)
+            button.setToolTip(tr(tip))
             button.clicked.connect(self.hide)
             button.clicked.connect(lambda _=False, act=act: act())
             line.addWidget(button)
@@ -311,7 +312,7 @@ class SweepOffer(QWidget):
 
     def ask(self, words: str) -> None:
         """Show the question."""
-        self.words.setText(words)
+        self.words.setText(tr(words))
         self.show()
 
 

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QToolButton,
 )
 
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.model.sweep_axes import AxisOffer, read_error
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.views.cluster_choice import ClusterChoice
@@ -34,20 +35,20 @@ class AxisRow:
     def __init__(self, offer: AxisOffer, on_change: Callable[[], None]) -> None:
         self.offer = offer
         self._on_change = on_change
-        self.tick = QCheckBox(offer.title)
+        self.tick = QCheckBox(tr(offer.title))
         self.tick.setObjectName(f"sweepTick_{offer.name}")
-        self.tick.setToolTip(offer.tip)
+        self.tick.setToolTip(tr(offer.tip))
         self.text = QLineEdit(offer.text)
         self.text.setObjectName(f"sweepValues_{offer.name}")
-        self.text.setAccessibleName(f"Values of {offer.title}")
-        self.text.setToolTip(offer.tip)
+        self.text.setAccessibleName(tr(f"Values of {offer.title}"))
+        self.text.setToolTip(tr(offer.tip))
         self.text.setMinimumWidth(for_text(60))
         self.more: QToolButton | None = None
         if offer.choices:
             self.more = QToolButton()
             self.more.setText("▾")
             self.more.setProperty("role", "small")
-            self.more.setToolTip(f"Tick values of {offer.title}")
+            self.more.setToolTip(tr(f"Tick values of {offer.title}"))
             self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
             menu = QMenu(self.more)
             menu.setToolTipsVisible(True)
@@ -71,7 +72,7 @@ class AxisRow:
         wrong = read_error(self.text.text(), self.offer.name) if self.tick.isChecked() else None
         self.text.setProperty("wrong", wrong is not None)
         first = f"{wrong}." if wrong else self.text.text()  # of which there is room for a part
-        self.text.setToolTip(f"{first}\n{self.offer.tip}")
+        self.text.setToolTip(tr(f"{first}\n{self.offer.tip}"))
         self.text.style().unpolish(self.text)
         self.text.style().polish(self.text)
 
@@ -79,11 +80,11 @@ class AxisRow:
         menu.clear()
         chosen = {part.strip() for part in self.text.text().split(",")}
         for choice in self.offer.choices:
-            action = QAction(choice.title, menu)
+            action = QAction(tr(choice.title), menu)
             action.setCheckable(True)
             action.setChecked(choice.name in chosen)
             action.setEnabled(choice.reason is None)
-            action.setToolTip(choice.reason or "")
+            action.setToolTip(tr(choice.reason or ""))
             action.toggled.connect(partial(self._choose, choice.name))
             menu.addAction(action)
 
@@ -92,7 +93,7 @@ class AxisRow:
         wanted = {*chosen, name} if on else set(chosen) - {name}
         order = [c.name for c in self.offer.choices]
         kept = [n for n in order if n in wanted] + [n for n in chosen if n not in order]
-        self.text.setText(",".join(kept))
+        self.text.setText(as_is(",".join(kept)))
         self._edited()
 
 
@@ -115,11 +116,11 @@ class SweepForm(JobForm):
         self.samples.setValue(SAMPLES)
         self.samples.setKeyboardTracking(False)
         tip = "Launches timed of each configuration; at most 5 s each"
-        self.samples.setToolTip(tip)
+        self.samples.setToolTip(tr(tip))
         self.samples.valueChanged.connect(self.changed)
-        launches = QLabel("launches")
+        launches = QLabel(tr("launches"))
         launches.setBuddy(self.samples)
-        launches.setToolTip(tip)
+        launches.setToolTip(tr(tip))
         each = QHBoxLayout()
         each.addWidget(self.samples)
         each.addWidget(launches)
@@ -145,7 +146,7 @@ class SweepForm(JobForm):
                 text = was_text if was_text != was.text else offer.text
             with QSignalBlocker(row.tick):
                 row.tick.setChecked(on)
-            row.text.setText(text)
+            row.text.setText(as_is(text))
             row.text.setCursorPosition(0)
             row.mark()
             self._grid.addWidget(row.tick, line, 0)

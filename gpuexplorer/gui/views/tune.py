@@ -21,6 +21,7 @@ from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.tuning import Budget, Evaluation, Tuning, tuning_json
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.engine.interleave import Measures
@@ -196,7 +197,7 @@ class TuneView(JobView[Tried, WantedTuning]):
         super().__init__(session, "tune", "Tuning", "tuning", self.model, self.form)
         self._budget = Budget()
         self.head.stop.setToolTip(
-            "End the search; what was measured is kept, and the leaders decide"
+            tr("End the search; what was measured is kept, and the leaders decide")
         )
         self.cancel_button = button(
             "&Cancel", "tuneCancel", "End it at once; nothing is named", session.jobs.cancel
@@ -214,7 +215,7 @@ class TuneView(JobView[Tried, WantedTuning]):
         """Name the problem that the knobs stand at."""
         config = self._session.config
         words = Caption([config], TUNED).words if config is not None else "No configuration yet."
-        self.form.subject.setText(words)
+        self.form.subject.setText(tr(words))
         self.look_soon()
 
     def look(self) -> Callable[[], Preview[WantedTuning]]:
@@ -271,7 +272,7 @@ class TuneView(JobView[Tried, WantedTuning]):
         tried = job.tried
         self.model.end(Tried(tried.evaluations, tried.tuning, error), error)
         if tried.tuning is not None:
-            self.head.words.setToolTip("\n".join(failures(tried.tuning, most=None)))
+            self.head.words.setToolTip(tr("\n".join(failures(tried.tuning, most=None))))
         if job.trouble is not None:
             self.notice.emit(not_kept("tuning", job.trouble))
 

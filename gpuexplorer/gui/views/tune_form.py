@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSpinBox
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.tuning import Budget
 from gpuexplorer.gui.views.cluster_choice import ClusterChoice
 from gpuexplorer.gui.views.job_form import JobForm
@@ -35,32 +36,34 @@ class TuneForm(JobForm):
         self.section("Search")
         self.sampler_box = ListBox("tuneSampler", "Who says which configuration comes next")
         for name in SAMPLERS:
-            self.sampler_box.addItem(TITLES[name], name)
+            self.sampler_box.addItem(tr(TITLES[name]), name)
             at = self.sampler_box.count() - 1
-            self.sampler_box.setItemData(at, SAMPLERS[name], Qt.ItemDataRole.ToolTipRole)
+            self.sampler_box.setItemData(at, tr(SAMPLERS[name]), Qt.ItemDataRole.ToolTipRole)
             try:
                 check_sampler(name)
             except ExplorerError as error:
                 model = self.sampler_box.model()
                 model.setData(model.index(at, 0), 0, Qt.ItemDataRole.UserRole - 1)
-                self.sampler_box.setItemData(at, str(error), Qt.ItemDataRole.ToolTipRole)
-        self.sampler_box.setAccessibleName("Search")
+                self.sampler_box.setItemData(at, tr(str(error)), Qt.ItemDataRole.ToolTipRole)
+        self.sampler_box.setAccessibleName(tr("Search"))
         self.column.addWidget(self.sampler_box)
-        self.racing_box = QCheckBox("&Give clear losers up early")
+        self.racing_box = QCheckBox(tr("&Give clear losers up early"))
         self.racing_box.setObjectName("tuneRacing")
         self.racing_box.setChecked(True)
-        self.racing_box.setToolTip("Without it every configuration gets the same seven launches")
+        self.racing_box.setToolTip(
+            tr("Without it every configuration gets the same seven launches")
+        )
         self.column.addWidget(self.racing_box)
         self.section("Budget")
         self.amount_box = QSpinBox()
         self.amount_box.setObjectName("tuneAmount")
-        self.amount_box.setAccessibleName("Budget")
+        self.amount_box.setAccessibleName(tr("Budget"))
         self.unit_box = ListBox(
             "tuneUnit", "How long to search, the final included, or how many to try"
         )
-        self.unit_box.addItem("seconds", "seconds")
-        self.unit_box.addItem("configurations", "evaluations")
-        self.unit_box.addItem("all of them", "all")
+        self.unit_box.addItem(tr("seconds"), "seconds")
+        self.unit_box.addItem(tr("configurations"), "evaluations")
+        self.unit_box.addItem(tr("all of them"), "all")
         budget = QHBoxLayout()
         budget.addWidget(self.amount_box)
         budget.addWidget(self.unit_box, 1)

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.text import visible
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.layouts import empty
@@ -48,13 +49,13 @@ class Banner(QFrame):
         self._text.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._buttons = QHBoxLayout()
-        self._more = QPushButton("Details")
+        self._more = QPushButton(tr("Details"))
         self._more.setCheckable(True)
         self._more.toggled.connect(self._unfold)
         self._close = QToolButton()
         self._close.setObjectName("bannerClose")
-        self._close.setToolTip("Hide this message")
-        self._close.setAccessibleName("Hide this message")
+        self._close.setToolTip(tr("Hide this message"))
+        self._close.setAccessibleName(tr("Hide this message"))
         self._close.clicked.connect(self.dismiss)
         self._detail = QPlainTextEdit()
         self._detail.setObjectName("bannerDetail")
@@ -107,13 +108,13 @@ class Banner(QFrame):
         """
         self.kind = kind
         self._clear_buttons()
-        self._text.setText(visible(text))
-        self._detail.setPlainText(visible(detail))
+        self._text.setText(visible(tr(text)))
+        self._detail.setPlainText(visible(tr(detail)))
         self._more.setChecked(False)
         self._more.setVisible(bool(detail))
         self._detail.hide()
         for words, act in actions:
-            button = QPushButton(words)
+            button = QPushButton(tr(words))
             button.clicked.connect(partial(self._act, act, offers))
             self._buttons.addWidget(button)
         self.setProperty("kind", kind)

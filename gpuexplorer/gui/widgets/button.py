@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QPushButton, QToolButton
 
+from gpuexplorer.core.language import tr
+
 
 def button(
     words: str,
@@ -16,9 +18,9 @@ def button(
     leads: bool = False,
 ) -> QPushButton:
     """Return a button that acts when it is clicked; one that ``leads`` on stands out."""
-    made = QPushButton(words)
+    made = QPushButton(tr(words))
     made.setObjectName(name)
-    made.setToolTip(tip)
+    made.setToolTip(tr(tip))
     made.setAutoDefault(False)
     made.setProperty("role", "leads" if leads else None)
     if act is not None:
@@ -31,6 +33,6 @@ def small_button(name: str, tip: str) -> QToolButton:
     made = QToolButton()
     made.setObjectName(name)
     made.setProperty("role", "small")
-    made.setToolTip(tip)
-    made.setAccessibleName(tip.partition(":")[0])
+    made.setToolTip(tr(tip))
+    made.setAccessibleName(tr(tip.partition(":")[0]))
     return made

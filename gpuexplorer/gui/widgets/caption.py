@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.widgets.button import small_button
 from gpuexplorer.gui.widgets.words import Words
 
@@ -53,7 +54,7 @@ class CaptionLine(QFrame):
         self.back = small_button(
             f"{name}CaptionBack", "Set the knobs back: to what this result was measured with"
         )
-        self.back.setText("Set the knobs back")
+        self.back.setText(tr("Set the knobs back"))
         self.back.clicked.connect(self._put_back)
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
@@ -126,11 +127,11 @@ class CaptionLine(QFrame):
     def _say(self) -> None:
         caption = self._caption.words if self._caption is not None else ""
         told = [self._origin, caption] if self._told_whole else [caption]
-        text = self._moved or " · ".join(part for part in told if part)
-        tip = "\n".join(p for p in (self._origin, caption if self._moved else "", TIP) if p)
+        text = tr(self._moved or " · ".join(part for part in told if part))
+        tip = tr("\n".join(p for p in (self._origin, caption if self._moved else "", TIP) if p))
         if (text, tip) != (self.words.text(), self.words.toolTip()):
-            self.words.setText(text)
-            self.words.setToolTip(tip)
+            self.words.setText(tr(text))
+            self.words.setToolTip(tr(tip))
         self.back.setVisible(bool(self._moved) and self._offers)
         marked = bool(self._moved or self._origin)
         if self.property("marked") != marked:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
 )
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.words import tells_cut
@@ -33,7 +34,7 @@ SPACE = 3
 
 def heading(name: str) -> QStandardItem:
     """Return the name of the group of choices that follow."""
-    item = QStandardItem(name)
+    item = QStandardItem(tr(name))
     item.setFlags(Qt.ItemFlag.NoItemFlags)
     item.setData(True, HEADING)
     return item
@@ -49,7 +50,7 @@ class ListBox(QComboBox):
     def __init__(self, name: str, tooltip: str) -> None:
         super().__init__()
         self.setObjectName(name)
-        self.setToolTip(tooltip)
+        self.setToolTip(tr(tooltip))
         self.setItemDelegate(Choices(self))
 
     def showPopup(self) -> None:
@@ -90,7 +91,7 @@ class Choices(QStyledItemDelegate):
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
         """Draw a choice or a heading."""
-        line, is_heading = index.data(LINE), bool(index.data(HEADING))
+        line, is_heading = tr(index.data(LINE) or ""), bool(index.data(HEADING))
         if not line and not is_heading:
             super().paint(painter, option, index)
             return
@@ -113,7 +114,7 @@ class Choices(QStyledItemDelegate):
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> QSize:
         """Return the room for one line, or for two."""
-        size, line = super().sizeHint(option, index), index.data(LINE)
+        size, line = super().sizeHint(option, index), tr(index.data(LINE) or "")
         if not line:
             return size
         font, small = _fonts(option.font, is_heading=False)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.theme import theme
@@ -52,7 +53,7 @@ class PhaseBar(QWidget):
         if phases_s != self._phases:
             self._phases = dict(phases_s)
             total = sum(phases_s.values())
-            self.setToolTip(f"allocate to free: {quantity(total, 's')}" if total else "")
+            self.setToolTip(tr(f"allocate to free: {quantity(total, 's')}" if total else ""))
             self.update()
 
     def _brush(self, name: str) -> QBrush:
@@ -78,7 +79,7 @@ class PhaseBar(QWidget):
             y = BAR + 6 + row * tall
             painter.fillRect(QRectF(0, y + (tall - 9) / 2, 10, 9), self._brush(name))
             painter.setPen(colours.q("muted"))
-            painter.drawText(QRectF(16, y, self.width(), tall), LEFT, title)
+            painter.drawText(QRectF(16, y, self.width(), tall), LEFT, tr(title))
             value = self._phases.get(name)
             painter.setPen(colours.q("text" if value is not None else "disabled"))
             right = QRectF(0, y, self.width() - share_width - 2, tall)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
+from gpuexplorer.core.language import as_is
 from gpuexplorer.gui.typeface import for_text
 
 WIDEST = 840
@@ -29,7 +30,7 @@ class Prose(QLabel):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self.setMaximumWidth(for_text(WIDEST))
-        self.setText(text)
+        self.setText(as_is(text))
 
     def heightForWidth(self, width: int) -> int:
         """Return the height that the text needs in a width, of which it takes so much at most."""

@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QSlider, QToolTip, QWidget
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.knobs import next_step, snapped
 from gpuexplorer.gui.theme import theme
@@ -155,7 +156,7 @@ class SnapSlider(QSlider):
         """Show the reason over the hatched part, and notice the pointer."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent) and self.reason:
             if event.pos().x() > self.position_of(self.legal) + HANDLE:
-                QToolTip.showText(event.globalPos(), self.reason, self)
+                QToolTip.showText(event.globalPos(), tr(self.reason), self)
                 return True
         elif event.type() in (QEvent.Type.Enter, QEvent.Type.Leave):
             self._hover = event.type() == QEvent.Type.Enter

@@ -13,6 +13,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.widgets.late import scrolled
 
 LEAST_WIDTH = 24
@@ -28,7 +29,7 @@ def tells_cut(widget: QWidget, event: QEvent, cut: Callable[[], str]) -> bool:
     if not isinstance(event, QHelpEvent) or event.type() != QEvent.Type.ToolTip:
         return False
     parts = [cut(), widget.toolTip()]
-    QToolTip.showText(event.globalPos(), "\n".join(p for p in parts if p), widget)
+    QToolTip.showText(event.globalPos(), tr("\n".join(p for p in parts if p)), widget)
     return True
 
 
@@ -153,8 +154,8 @@ class Remarks(Words):
 
     def say(self, parts: Sequence[str]) -> None:
         """Show these."""
-        self._parts = tuple(part for part in parts if part)
-        self.setText(self._between.join(self._parts))
+        self._parts = tuple(tr(part) for part in parts if part)
+        self.setText(as_is(self._between.join(self._parts)))
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -197,14 +198,14 @@ class NoteBox(QLabel):
     def __init__(self, name: str, tooltip: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName(name)
-        self.setToolTip(tooltip)
+        self.setToolTip(tr(tooltip))
         self.setWordWrap(True)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.hide()
 
     def show_sentences(self, sentences: Sequence[str]) -> None:
         """Show these, each with a capital and a full stop."""
-        text = "\n".join(f"{s[:1].upper()}{s[1:].rstrip('.')}." for s in sentences)
+        text = tr("\n".join(f"{s[:1].upper()}{s[1:].rstrip('.')}." for s in sentences))
         if text != self.text():
             self.setText(text)
         if self.isHidden() == bool(text):
@@ -254,5 +255,5 @@ class EmptyState(QWidget):
 
     def say(self, title: str, sentences: Sequence[str]) -> None:
         """Show these words; empty sentences are left out."""
-        self._title.setText(title)
-        self._words.setText("\n\n".join(s for s in sentences if s))
+        self._title.setText(tr(title))
+        self._words.setText(tr("\n\n".join(s for s in sentences if s)))

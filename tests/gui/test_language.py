@@ -1,0 +1,191 @@
+"""The window in another language: all of it, at every size, and switched while it is open."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QTabBar,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from gpuexplorer.core import language
+from gpuexplorer.core.language import available
+from tests.gui import looks
+from tests.gui.conftest import OpenWindow
+from tests.gui.driver import until
+from tests.gui.looking import dialogs, each_or_every, every_size, fill, sizes_in_turn, walk_sizes
+from tests.support.made_up import untranslated
+from tests.words.files import write_made_up
+
+NAMES = {
+    "Ctrl", "Del", "Esc", "Shift", "Tab", "bin", "freivalds", "hot", "matrixMul", "session",
+    "Processor", "numpy", "pocl", "MSVC", "driver", "ncu", "openblas", "scipy",
+}  # fmt: skip
+"""Keys, and names of what stands in the session and on the machine."""
+SWITCH = """
+import json, os, sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from gpuexplorer.core.language import available
+from gpuexplorer.gui import app
+
+available.folder = lambda: Path(sys.argv[1])
+created, told = app.create, []
+
+def create(words):
+    application, window = created(words)
+    knobs, live = window.session.experiment, window.commands.live
+    window.session.live_at_start = False
+    told.append({"live": live.text(), "pid": os.getpid(), "title": window.windowTitle()})
+
+    def look():
+        if knobs.knobs.size.get("N") != 96:
+            return
+        timer.stop()
+        told[-1]["checked"] = [n for n, one in window.commands.languages.items() if one.isChecked()]
+        if len(told) == 3:
+            print(json.dumps(told))
+            window.close()
+        else:
+            window.commands.languages["made-up" if len(told) == 1 else "en"].trigger()
+
+    timer = QTimer(window)
+    timer.timeout.connect(look)
+    window.first_paint.connect(lambda: timer.start(50))
+    if len(told) == 1:
+        knobs.set_size("N", 96)
+    return application, window
+
+app.create = create
+app.main(["--language", "system"])
+"""
+
+
+@pytest.fixture
+def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of the made-up language, in which windows are opened."""
+    path = tmp_path / "made-up.po"
+    write_made_up(path)
+    monkeypatch.setenv("GPUEXPLORER_LANGUAGE", str(path))
+    return path
+
+
+def texts(root: QWidget) -> Iterator[tuple[str, str]]:
+    """Yield what is said in a window, with who says it: words, tips, and what a reader is told."""
+    for widget in (root, *root.findChildren(QWidget)):
+        who = looks.describe(widget)
+        if not widget.isVisible():
+            continue
+        yield f"tip of {who}", widget.toolTip()
+        yield f"name of {who}", widget.accessibleName()
+        yield f"description of {who}", widget.accessibleDescription()
+        if isinstance(widget, QLabel | QAbstractButton):
+            yield who, widget.text()
+        elif isinstance(widget, QLineEdit):
+            yield who, widget.placeholderText()
+        elif isinstance(widget, QComboBox):
+            yield from ((who, widget.itemText(at)) for at in range(widget.count()))
+        elif isinstance(widget, QTabBar):
+            yield from ((who, widget.tabText(at)) for at in range(widget.count()))
+        elif isinstance(widget, QAbstractItemView):
+            yield from _cells(who, widget)
+    for action in root.findChildren(QAction):
+        yield f"action {action.objectName()}", f"{action.text()}\n{action.toolTip()}"
+
+
+def _cells(who: str, view: QAbstractItemView) -> Iterator[tuple[str, str]]:
+    model = view.model()
+    roles = (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole)
+    for column in range(model.columnCount() if model is not None else 0):
+        for role in roles:
+            yield who, str(model.headerData(column, Qt.Orientation.Horizontal, role) or "")
+            for row in range(min(model.rowCount(), 40)):
+                yield who, str(model.index(row, column).data(role) or "")
+
+
+def test_nothing_that_is_said_is_left_in_english(
+    qtbot: QtBot, made_up: Path, open_window: OpenWindow
+) -> None:
+    window = fill(qtbot, open_window())
+    assert language.current() == "made-up"
+    left: dict[str, str] = {}
+    places = window.panels.places
+    for view in places.views:
+        places.show_view(view)
+        looks.settle()
+        left |= {text: who for who, text in texts(window) if untranslated(text, *NAMES)}
+    for dialog in dialogs(qtbot, window):
+        left |= {text: who for who, text in texts(dialog) if untranslated(text, *NAMES)}
+    assert not left, "\n".join(f"{who}: {text}" for text, who in left.items())
+
+
+@each_or_every
+def test_longer_words_cut_nothing_and_overlap_nothing_at_any_size(
+    qtbot: QtBot, made_up: Path, open_window: OpenWindow, every: bool
+) -> None:
+    window = fill(qtbot, open_window())
+    window.panels.welcome.close_button.click()
+    places, wrong = window.panels.places, list[str]()
+    for number, view in enumerate(places.views):
+        places.show_view(view)
+        looks.settle()
+        sizes = every_size() if every else sizes_in_turn(number)
+        wrong += walk_sizes(window, places.title_of(view), sizes, exact=True)
+    for number, dialog in enumerate(dialogs(qtbot, window)):
+        sizes = every_size() if every else sizes_in_turn(number)
+        wrong += walk_sizes(dialog, dialog.windowTitle(), sizes, exact=False)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_names_of_views_in_a_session_are_the_same_in_every_language(
+    qtbot: QtBot, made_up: Path, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    places = window.panels.places
+    places.show_view(window.panels.sweep)
+    assert places.title_of(places.current) == "Sweep"
+    assert places.view_bar.tabText(places.view_bar.currentIndex()) == "⟦Šŵéép·⟧"
+    assert places.titled("Block map") is window.panels.block_map
+
+
+def test_a_language_is_switched_in_the_open_window_which_shows_the_same(tmp_path: Path) -> None:
+    write_made_up(tmp_path / "made-up.po")
+    script = tmp_path / "switch.py"
+    script.write_text(SWITCH, encoding="utf-8")
+    environ = {k: v for k, v in os.environ.items() if k not in ("GPUEXPLORER_LANGUAGE", "LANGUAGE")}
+    environ |= {"QT_QPA_PLATFORM": "offscreen", "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True,
+        encoding="utf-8", env=environ, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    first, other, back = json.loads(done.stdout.splitlines()[-1])
+    assert first["pid"] == other["pid"] == back["pid"]
+    assert (first["live"], other["live"], back["live"]) == ("Live", "⟦Ļîvé·⟧", "Live")
+    assert [one["checked"] for one in (first, other, back)] == [["system"], ["made-up"], ["en"]]
+    assert first["title"] == other["title"] == back["title"]
+
+
+def test_without_another_language_there_is_none_to_choose(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(available, "folder", lambda: tmp_path)
+    window = open_window()
+    assert [*window.commands.languages] == ["system", "en"]
+    assert window.findChild(QWidget, "languageMenu") is None
