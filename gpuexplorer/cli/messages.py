@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 OURS = "gpuexplorer: "
 """What tells our lines from those of other programs; it stays in every language."""
+ERROR = "gpuexplorer: error: "
+"""The same of an error: whatever reads our lines knows these words."""
 DETAIL_LINES = 12
 PLAIN_WIDTH = 120
 """Columns when the output is not a terminal."""
@@ -30,7 +32,7 @@ def report(error: Exception, *, verbose: bool = False) -> int:
     With ``verbose`` the traceback, also the engine's, and the whole detail follow.
     """
     told = told_of(error)
-    say_as_is(f"{OURS}error: {tr(sentence_of(error))}")  # whatever reads it knows these words
+    say_as_is(f"{ERROR}{tr(sentence_of(error))}")
     for line in told.detail.splitlines() if verbose else shorten(told.detail):
         say_as_is(f"  {line}")
     if verbose:

@@ -243,7 +243,7 @@ class Commands:
 
     def panel(self, words: str, widget: QWidget) -> QAction:
         """Return an action that shows and hides a part of the window."""
-        action = self._make(words, f"Show or hide the {words.lower()}", checkable=True)
+        action = self._make(words, f"Show or hide: {words}", checkable=True)
         action.setChecked(True)
         action.toggled.connect(widget.setVisible)
         return action

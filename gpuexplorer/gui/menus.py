@@ -93,7 +93,7 @@ class Menus:
             spoken.setObjectName("languageMenu")
             spoken.setToolTipsVisible(True)
             spoken.addActions(list(commands.languages.values()))
-            settings.addMenu(tr(spoken))
+            settings.addMenu(spoken)
             settings.addSeparator()
         settings.addAction(commands.calibrates_when_idle)
         settings.addActions([commands.waits_for_others, commands.leaves_processor])

@@ -91,6 +91,7 @@ class Places(QWidget):
                 bar.style().unpolish(bar)
                 bar.style().polish(bar)
                 QApplication.sendEvent(bar, QEvent(QEvent.Type.StyleChange))  # it measures anew
+                bar.updateGeometry()
 
     def add(self, place: str, *views: tuple[QWidget, str]) -> None:
         """Add a place, to the right of the others, with its views and their titles."""

@@ -64,6 +64,11 @@ def paragraph(words: str, kind: str = "") -> str:
     return f"<p{shape}>{told(words)}</p>\n"
 
 
+def written(words: str, kind: str) -> str:
+    """Return a paragraph of what a user wrote, which no language changes."""
+    return f'<p class="{kind}">{text(words)}</p>\n'
+
+
 def bullets(sentences: Iterable[str]) -> str:
     """Return a list; empty when there is nothing to list."""
     items = "".join(f"<li>{told(words)}</li>\n" for words in sentences)

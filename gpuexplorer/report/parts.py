@@ -13,7 +13,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.exchange.imported import SkippedRun
 from gpuexplorer.exchange.table import Label
-from gpuexplorer.report.html import bullets, paragraph, table, text, told
+from gpuexplorer.report.html import bullets, paragraph, table, text, told, written
 
 ENVIRONMENT = {
     "gpuexplorer": "GPU Explorer",
@@ -130,7 +130,7 @@ def label(found: Label | None) -> str:
         return ""
     marks = (["★ starred"] if found.starred else []) + [f"#{tag}" for tag in found.tags]
     return (paragraph(" ".join(marks), "marks") if marks else "") + (
-        f'<p class="words">{text(found.note)}</p>\n' if found.note else ""
+        written(found.note, "words") if found.note else ""
     )
 
 

@@ -48,7 +48,7 @@ class Puppet:
         self.notices: list[tuple[str, str]] = []
         qInstallMessageHandler(lambda kind, context, text: self.complaints.append(f"Qt: {text}"))
         # Another size of text would be shown by another process, and this one be gone.
-        Restart.begin = lambda restart: None  # type: ignore[assignment, method-assign]
+        Restart.begin = lambda restart, *, in_place=False: None  # type: ignore[assignment, method-assign]
         self.application, self.window = app.create([])
         self.monkey: Monkey | None = None
         self._size = self.window.size()

@@ -10,7 +10,7 @@ import pytest
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.language import available, current, tr, use
-from gpuexplorer.core.language.catalogue import Catalogue, Entry, read_catalogue
+from gpuexplorer.core.language.catalogue import Catalogue, Entry, read_catalogue, written
 from gpuexplorer.core.language.reader import JOINTS, Reader, parts_of
 from gpuexplorer.core.units import listed, plural
 from tests.words.sources import everything
@@ -182,6 +182,30 @@ def test_a_language_that_is_not_there_is_refused_with_those_that_are() -> None:
     assert current() == "en"
 
 
+def test_a_full_stop_after_a_field_is_that_of_the_language(tmp_path: Path) -> None:
+    path = tmp_path / "xx.po"
+    entries = [
+        Entry("{sentence}.", "", ["{sentence}。"]),
+        Entry("known to {error}", "", ["精度 {error}"]),
+    ]
+    path.write_text(f"{HEAD}\n" + "\n".join(map(written, entries)), encoding="utf-8")
+    use(path)
+    assert tr("Known to 75 %.") == "精度 75 %。"
+
+
+def test_a_sentence_of_several_lines_is_told_with_what_stands_around_it(tmp_path: Path) -> None:
+    path = tmp_path / "xx.po"
+    entries = [
+        Entry("Take runs in: ours,\nand others' (any)", "", ["收入运行"]),
+        Entry("not available", "", ["不可用"]),
+    ]
+    path.write_text(f"{HEAD}\n" + "\n".join(map(written, entries)), encoding="utf-8")
+    use(path)
+    assert tr("Take runs in: ours,\nand others' (any) (Ctrl+I)\nNot available") == (
+        "收入运行 (Ctrl+I)\n不可用"
+    )
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two languages."""
@@ -194,6 +218,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_languages_are_the_files_that_there_are(folder: Path) -> None:
     assert available.languages() == {"en": "English", "de": "DE", "zh_CN": "ZH_CN"}
+
+
+def test_a_language_says_how_much_of_it_is_there(folder: Path) -> None:
+    path = folder / "de.po"
+    head = path.read_text(encoding="utf-8")
+    for told, title in (("62", "DE (62 %)"), ("100", "DE")):
+        line = f'"Language: xx\\n"\n"X-Told: {told}\\n"'
+        path.write_text(head.replace('"Language: xx\\n"', line), encoding="utf-8")
+        assert available.languages()["de"] == title
 
 
 @pytest.mark.parametrize(

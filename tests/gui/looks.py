@@ -173,7 +173,7 @@ def _label(label: QLabel) -> Iterator[str]:
         yield f"{wanted} px of words in {label.height()}"
     if "<" not in label.text():
         room, advance = label.contentsRect().width(), label.fontMetrics().horizontalAdvance
-        longest = max(re.split(r"[\s\u200b]+", label.text()), key=advance)
+        longest = max(re.split(r"[\s\u200b]+|(?<=[\u3000-\uffef])", label.text()), key=advance)
         if advance(longest) > room + SLACK:
             yield f"the word {longest!r} of {advance(longest)} px in {room}"
 

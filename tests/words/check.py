@@ -1,4 +1,4 @@
-"""What is wrong with a language's file: untranslated, unused, too long, with other fields."""
+"""What is wrong with a language's file: untranslated, unused, too long, other fields or terms."""
 
 from __future__ import annotations
 
@@ -6,19 +6,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.words import files
+from tests.words.glossary import terms, terms_amiss
 from tests.words.sources import everything
+
+UPDATE = "run 'python -m tests.words update'"
 
 
 def faults(path: Path) -> Iterator[str]:
-    """Yield each fault of a file in words."""
-    _, told = files.read(path)
+    """Yield each fault of a file in words.
+
+    A language that is whole lacks nothing and keeps nothing that is not said. Of one that is not,
+    no less may be told than its head says.
+    """
+    head, told = files.read(path)
     said = everything()
-    for key in said.keys() - told.keys():
-        yield f"{key[0]!r} has no entry; run 'python -m tests.words update'"
-    for key in told.keys() - said.keys():
-        yield f"{key[0]!r} is not said any more; run 'python -m tests.words update'"
+    lacking = files.lacking(path.stem, told)
+    held, now = files.share_in(head), files.share(path.stem, told)
+    if held == 100:
+        yield from (f"{one!r} is not told; {UPDATE}" for one in lacking)
+        for key in told.keys() - said.keys():
+            yield f"{key[0]!r} is not said any more; {UPDATE}"
+    elif now != held:
+        yield f"{now} % of it is told, and {held} % was before; {UPDATE}, and tell what is new"
+    wanted = terms(path)
     for key, entry in told.items():
-        if key in said and not entry.is_told:
-            yield f"{entry.english!r} is {'unsure' if entry.is_unsure else 'not translated'}"
-        elif key in said:
+        if key in said and entry.is_told:
             yield from files.faults_of(entry)
+            yield from terms_amiss(entry, wanted)

@@ -7,10 +7,12 @@ work on different parts change different lines.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from gpuexplorer.core.language.available import folder
+from gpuexplorer.core import resources
+from gpuexplorer.core.language.available import TOLD, folder
 from gpuexplorer.core.language.catalogue import Entry, entries_of, written
 from gpuexplorer.core.language.reader import JOINTS, parts_of
 from gpuexplorer.core.text import columns
@@ -73,7 +75,11 @@ def _one_line(text: str) -> str:
 def read(path: Path) -> tuple[str, dict[tuple[str, str], Entry]]:
     """Return a file's head as text, and its entries by their phrases."""
     head, *entries = entries_of(path.read_text(encoding="utf-8"))
-    return head.told[0], {(one.english, one.many): one for one in entries}
+    return head.told[0], _by_phrases(entries)
+
+
+def _by_phrases(entries: Iterable[Entry]) -> dict[tuple[str, str], Entry]:
+    return {(one.english, one.many): one for one in entries}
 
 
 def write(path: Path, head: str, entries: Iterable[Entry]) -> None:
@@ -92,13 +98,69 @@ def file_of(language: str) -> Path:
     return folder() / f"{language}.po"
 
 
+# ---- how much is told
+
+
+def pages(language: str) -> dict[Path, Path]:
+    """Return the pages of help and lessons, and where each stands in a language."""
+    root = resources.folder()
+    lessons = sorted(root.glob("lessons/*/text.en.md"))
+    found = {page: page.with_name(f"text.{language}.md") for page in lessons}
+    for page in sorted(root.glob("help/*.md")):
+        if "." not in page.stem:
+            found[page] = page.with_name(f"{page.stem}.{language}.md")
+    return found
+
+
+def lacking(language: str, told: Mapping[tuple[str, str], Entry]) -> list[str]:
+    """Return what is said and not told in a language: sentences, and pages by their places."""
+    sentences = [key[0] for key in everything() if key not in told or not told[key].is_told]
+    places = [page for page, own in pages(language).items() if not own.is_file()]
+    return [*sentences, *(place.relative_to(resources.folder()).as_posix() for place in places)]
+
+
+def share(language: str, told: Mapping[tuple[str, str], Entry]) -> int:
+    """Return how many of a hundred letters that there are to read are told, rounded down."""
+    done = total = 0
+    for key, said in everything().items():
+        letters = len(said.english)
+        total += letters
+        done += letters * (key in told and told[key].is_told)
+    for page, own in pages(language).items():
+        letters = len(page.read_text(encoding="utf-8"))
+        total += letters
+        done += letters * own.is_file()
+    return 100 * done // total
+
+
+def share_in(head: str) -> int:
+    """Return how many of a hundred letters are told as a head says."""
+    return int(field_of(head, TOLD) or 0)
+
+
+def field_of(head: str, name: str) -> str:
+    """Return a line of a head; empty where it has none of that name."""
+    found = re.search(rf"^{name}: *(.*)$", head, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def write_language(path: Path, head: str, told: Mapping[tuple[str, str], Entry]) -> None:
+    """Write a language's file, with how much of it is told, which never becomes less."""
+    line = f"{TOLD}: {max(share(path.stem, told), share_in(head))}"
+    if field_of(head, TOLD):
+        head = re.sub(rf"^{TOLD}:.*$", line, head, flags=re.MULTILINE)
+    else:
+        head = f"{head}{line}\n"
+    write(path, head, told.values())
+
+
 def begin(language: str, name: str) -> Path:
     """Write the file of a new language, with nothing told yet."""
     plurals = FORMS.get(language, FORMS[""])
     head = HEAD.format(language=language, name=name, locales=language, plurals=plurals)
     path = file_of(language)
     path.parent.mkdir(exist_ok=True)
-    write(path, head, entries_for({}, forms_of(head)))
+    write_language(path, head, _by_phrases(entries_for({}, forms_of(head))))
     return path
 
 
@@ -106,7 +168,7 @@ def update(path: Path) -> tuple[int, int, int]:
     """Bring a file up to what is said; return how many entries are told, unsure and open."""
     head, told = read(path)
     entries = entries_for(told, forms_of(head))
-    write(path, head, entries)
+    write_language(path, head, _by_phrases(entries))
     unsure = sum(one.is_unsure for one in entries)
     done = sum(one.is_told for one in entries)
     return done, unsure, len(entries) - done - unsure
@@ -145,7 +207,7 @@ def join(path: Path, files: Sequence[Path]) -> int:
                     c for c in told[key].comments if not c.startswith(("#,", "#|"))
                 ]
                 taken += 1
-    write(path, head, told.values())
+    write_language(path, head, told)
     return taken
 
 
@@ -215,7 +277,7 @@ def _made_up(phrase: str) -> str:
     )
     core = words.strip()
     start, end = words[: words.index(core[:1])], words[len(words.rstrip()) :]
-    return f"{start}⟦{core}{'·' * max(1, round(letters * 0.4) - 2)}⟧{end}"
+    return f"{start}⟦{core}{'·' * max(0, round(letters * 0.4) - 2)}⟧{end}"
 
 
 def write_made_up(path: Path) -> None:

@@ -42,6 +42,8 @@ MARKS = {
 MACHINES = re.compile(
     r"SELECT |\s*(import|__kernel|// |const static|const_cast|threadIdx|void bool|#\w+ Q\w+)\b|"
     r"__\w+( __\w+)+$|%Y|.*(\\[bwd]|\(\?)|(schema|scheduler|cert|key) = |export \{|\{\{\n|"
+    r".*\| None$|tuple\[|bold |offset points|lower left|alignas |ArrowItem|BusyCursor|__shfl_sync |"
+    r"if for while|return else do |model name\||"
     r".*\{\{ return|\s*#define|\s*for python in|\s*\"\w+\": \[|.* --hash=|\n?\{\{|pip install"
 )
 """How a literal begins, or what it has, that is for a machine."""

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from gpuexplorer.core import resources
 from gpuexplorer.core.language import tr, use
 from gpuexplorer.core.language.available import folder
 from gpuexplorer.core.language.catalogue import Entry
 from tests.words import files
 from tests.words.check import faults
+from tests.words.glossary import terms, terms_amiss
 from tests.words.sentences import ROOT
 from tests.words.single import NAMES, SHOWN, SMALL, words
 from tests.words.sources import everything, modules, undecided
@@ -29,8 +31,68 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return files.begin("xx", "Xx")
 
 
-def test_a_new_language_lacks_every_sentence(begun: Path) -> None:
-    assert len(list(faults(begun))) == len(everything())
+def test_a_new_language_lacks_everything_and_says_so(begun: Path) -> None:
+    head, told = files.read(begun)
+    assert len(files.lacking("xx", told)) == len(everything()) + len(files.pages("xx"))
+    assert "X-Told: 0\n" in head
+    assert list(faults(begun)) == []
+
+
+def test_what_is_told_of_a_language_never_becomes_less(begun: Path) -> None:
+    head, told = files.read(begun)
+    tell(told)
+    files.write_language(begun, head, told)
+    head, told = files.read(begun)
+    assert files.share_in(head) == files.share("xx", told) > 20
+    assert list(faults(begun)) == []
+
+    for entry in list(told.values())[:1000]:
+        entry.told = [""]
+    files.write_language(begun, head, told)
+    (less,) = faults(begun)
+    assert f"and {files.share_in(head)} % was before" in less
+
+
+def test_of_a_language_that_is_whole_each_sentence_and_each_page_is_told(
+    begun: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "pages", lambda language: {})
+    head, told = files.read(begun)
+    tell(told)
+    files.write_language(begun, head, told)
+    assert "X-Told: 100\n" in files.read(begun)[0]
+    assert list(faults(begun)) == []
+
+    key = next(key for key in told if len(key[0]) > 60)
+    told[key].told = [""]
+    gone = Entry("nothing says this any more", told=["gone"])
+    page = resources.folder() / "help" / "keys.md"
+    monkeypatch.setattr(files, "pages", lambda language: {page: begun / "none"})
+    files.write(begun, files.read(begun)[0], [*told.values(), gone])
+    assert [one.partition(" is not")[0] for one in faults(begun)] == [
+        repr(key[0]), "'help/keys.md'", repr(gone.english),
+    ]  # fmt: skip
+
+
+def tell(told: dict[tuple[str, str], Entry]) -> None:
+    """Tell every sentence in its own words."""
+    for entry in told.values():
+        entry.told = [entry.many or entry.english]
+
+
+def test_a_term_is_told_as_the_glossary_has_it(tmp_path: Path) -> None:
+    path = tmp_path / "xx.po"
+    path.with_name("xx.glossary.toml").write_text(
+        '[terms]\n"occupancy" = ["占用率"]\n"coalesc*" = ["合并"]\n', encoding="utf-8"
+    )
+    wanted = terms(path)
+    assert not list(
+        terms_amiss(Entry("Occupancy of {occupancy}", "", ["占用率 {occupancy}"]), wanted)
+    )
+    assert not list(terms_amiss(Entry("see 'occupancy'", "", ["见 'occupancy'"]), wanted))
+    assert not list(terms_amiss(Entry("{occupancy} of it", "", ["其 {occupancy}"]), wanted))
+    (amiss,) = terms_amiss(Entry("a coalesced access", "", ["凑合的访存"]), wanted)
+    assert "'coalesced' is told as none of 合并" in amiss
 
 
 @pytest.mark.parametrize(
@@ -87,6 +149,9 @@ def test_translators_share_the_work_and_it_is_joined(begun: Path, tmp_path: Path
         files.write(part, head, told.values())
     assert files.join(begun, parts) == len(everything())
     assert list(faults(begun)) == []
+    assert files.lacking("xx", files.read(begun)[1]) == [
+        page.relative_to(resources.folder()).as_posix() for page in files.pages("xx")
+    ]
 
 
 def test_the_made_up_language_shows_what_is_not_translated_and_what_is_cut(
@@ -94,7 +159,7 @@ def test_the_made_up_language_shows_what_is_not_translated_and_what_is_cut(
 ) -> None:
     files.write_made_up(tmp_path / "made-up.po")
     use(tmp_path / "made-up.po")
-    assert tr("3 of 12 runs") == "⟦3 ôf 12 řûńš·⟧"
+    assert tr("3 of 12 runs") == "⟦3 ôf 12 řûńš⟧"
     assert tr("the block is matmul") == "the block is matmul"
     for (english, _), said in list(everything().items())[::50]:
         letters = sum(map(str.isalpha, english))

@@ -17,10 +17,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpuexplorer.core.language.english import ENGLISH as ENGLISH
+
 if TYPE_CHECKING:
     from gpuexplorer.core.language.reader import Reader
 
-ENGLISH = "en"
 _reader: Reader | None = None
 _language = _given = ENGLISH
 

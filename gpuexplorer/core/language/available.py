@@ -13,13 +13,15 @@ from pathlib import Path
 
 from gpuexplorer.core import resources
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.language import ENGLISH
 from gpuexplorer.core.language.catalogue import read_head
+from gpuexplorer.core.language.english import ENGLISH
 
 VARIABLE = "GPUEXPLORER_LANGUAGE"
 SYSTEM = "system"
 """Follow the system's language."""
 SUFFIX = ".po"
+TOLD = "X-Told"
+"""The line of a file's head that says how much of all there is to read is told, in percent."""
 
 
 def folder() -> Path:
@@ -28,9 +30,17 @@ def folder() -> Path:
 
 
 def languages() -> dict[str, str]:
-    """Return what each language calls itself, by its name; English first."""
+    """Return what each language calls itself, by its name; English first.
+
+    One that is not told as a whole yet says how much of it is: ``简体中文 (62 %)``.
+    """
     found = {path.stem: read_head(path) for path in sorted(folder().glob(f"*{SUFFIX}"))}
-    return {ENGLISH: "English"} | {n: head.get("Language-Name", n) for n, head in found.items()}
+    return {ENGLISH: "English"} | {name: _title(name, head) for name, head in found.items()}
+
+
+def _title(name: str, head: Mapping[str, str]) -> str:
+    title, told = head.get("Language-Name", name), head.get(TOLD, "100")
+    return title if told == "100" else f"{title} ({told} %)"
 
 
 def catalogue_file(language: str | Path) -> Path:

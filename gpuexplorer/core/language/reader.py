@@ -40,14 +40,19 @@ NAMED = {
 THIN = 8
 """A template with fewer letters takes no prose of others into a field."""
 _NAMES = re.compile(r"[\w.\-]+(?:(?:, | and )[\w.\-]+)*")
-_FIGURE = re.compile(r"([A-Za-z][^\d]*?) ([+−±~≈<>≤≥]?[\d∞][\d\u202f.,]*(?: ?[A-Za-zµ/%×°]+)?)")
-"""What something is, and how much: *compile 118 ms*."""
+_FIGURE = re.compile(
+    r"([A-Za-z][^\d]*?) ([+−±~≈<>≤≥]?[\d∞][\d\u202f.,]*(?: ?[A-Za-zµ/%×°]+)?|[A-Z][A-Z_]*)"
+)
+"""What something is, and how much, or its symbol: *compile 118 ms*, *Matrix size N*."""
 _PROSE = re.compile(r"(?<![\w./\\'-])[a-z]+ [a-z']+ [a-z]+(?![\w/\\(='-])")
-BEFORE = re.compile(r"(?:[\s→•✓✗▸★⚠●│]|- )*")
-"""What may stand before a text: space, and marks of a line."""
+BEFORE = re.compile(r"(?:[\s→•✓✗▸★⚠●│·]|- |\d+ × )*")
+"""What may stand before a text: space, marks of a line, and how often it is said."""
+MOST_LINES = 6
+"""Lines that one sentence may have."""
 _INSIDE = (" · ", "; ", "\n")
 """Signs that a field has swallowed what is a part of its own."""
-_ASIDE = re.compile(r"(.+?) \((.+)\)", re.DOTALL)
+_ASIDES = (re.compile(r"(.+?) \((.+)\)", re.DOTALL), re.compile(r"(.+) \(([^()]+)\)", re.DOTALL))
+"""What is said of something in brackets at its end: all of it, or the last one."""
 _OPENS, _CLOSES = tuple("'\"“‘-/=.@`"), tuple("'\"”’/=`")
 """What a field stands beside that is part of a name, a path or an option."""
 
@@ -245,7 +250,9 @@ class Reader:
             fields[name] = inner.text
             letters += inner.letters
         said = self._said(template.entry, fields, one=template.one)
-        swallowed = any(sign in value for value in values.values() for sign in _INSIDE)
+        swallowed = body.endswith(".") or any(
+            sign in value for value in values.values() for sign in _INSIDE
+        )
         own = -1 if swallowed else sum(map(len, template.texts))
         return Reading(letters, own, _began(said, body, template.texts[0]))
 
@@ -297,7 +304,7 @@ class Reader:
     def _split(self, text: str) -> Iterator[Reading]:
         """Yield the readings as something that is joined of parts."""
         if "\n" in text:
-            yield self._joined(text.split("\n"), "\n")
+            yield self._lines(text.split("\n"))
             return
         gaps = _GAPS.split(text)
         if len(gaps) > 1:
@@ -317,6 +324,30 @@ class Reader:
         yield from self._about(text)
         yield from self._listed(text)
 
+    def _lines(self, lines: list[str]) -> Reading:
+        """Return the best reading as sentences of one line or of several, from the first on."""
+        best = [Reading(0, 0, "")]
+        for end in range(1, len(lines) + 1):
+            found: list[Reading] = []
+            for start in range(max(0, end - MOST_LINES), end):
+                held = lines[start:end]
+                one = self._part(held[0]) if len(held) == 1 else self._block("\n".join(held))
+                if one is not None:
+                    before = f"{best[start].text}\n" if start else ""
+                    found.append(Reading(best[start].letters + one.letters, 0, before + one.text))
+            best.append(max(found, key=lambda reading: reading.letters))
+        return best[-1]
+
+    def _block(self, text: str) -> Reading | None:
+        """Return lines that are one sentence, with what stands in brackets after it."""
+        whole = self._exactly(text)
+        if whole is not None:
+            return whole
+        aside = _ASIDES[-1].fullmatch(text)
+        if aside is not None and (said := self._exactly(aside[1])) is not None:
+            return self._with_aside(said, self._part(aside[2]))
+        return max(self._sentence(text), key=lambda reading: reading[:2], default=None)
+
     def _sentences(self, text: str) -> Iterator[Reading]:
         """Yield the reading as sentences one after the other."""
         sentences = _BETWEEN_SENTENCES.split(text)
@@ -330,12 +361,16 @@ class Reader:
             parts = [self._part(part) for part in text.split(": ")]
             if _is_ours(parts):
                 yield _together(parts, self._between(ABOUT).join(p.text for p in parts))
-        aside = _ASIDE.fullmatch(text)
-        if aside is not None:
-            said, beside = self._part(aside[1]), self._part(aside[2])
-            if _is_ours([said, beside]):
-                words = self._joints[ASIDE].format(said=said.text, aside=beside.text)
-                yield _together([said, beside], words)
+        for form in _ASIDES:
+            aside = form.fullmatch(text)
+            if aside is not None:
+                said, beside = self._part(aside[1]), self._part(aside[2])
+                if _is_ours([said, beside]):
+                    yield self._with_aside(said, beside)
+
+    def _with_aside(self, said: Reading, beside: Reading) -> Reading:
+        words = self._joints[ASIDE].format(said=said.text, aside=beside.text)
+        return _together([said, beside], words)
 
     def _listed(self, text: str) -> Iterator[Reading]:
         """Yield the readings as a list, with a last one after *and* or without."""

@@ -108,8 +108,10 @@ class AdviceCard(QFrame):
             return
         words = change.words
         self.apply_button.setText(tr(f"Use {words}" if len(words) <= LONGEST_BUTTON else "Apply"))
-        worth = f"\nIt may save about {percent(advice.saves, 1)} of the time." * (advice.saves > 0)
-        self.apply_button.setToolTip(tr(f"Set {words}. Ctrl+Z takes it back.{worth}"))
+        tip = f"Set {words}. Ctrl+Z takes it back."
+        if advice.saves > 0:
+            tip = "\n".join([tip, f"It may save about {percent(advice.saves, 1)} of the time."])
+        self.apply_button.setToolTip(tr(tip))
         self.apply_button.setAccessibleName(tr(f"Apply: {words}"))
 
     def _apply(self) -> None:

@@ -65,7 +65,7 @@ class SwitchesSection(QWidget):
                 flag.setObjectName(name)
                 flag.toggled.connect(partial(self._turned, offer.name))
                 self._flags[offer.name] = flag
-                self._form.addRow(tr(flag))
+                self._form.addRow(flag)
             else:
                 box = ListBox(name, "")
                 box.setAccessibleName(tr(offer.switch.title))

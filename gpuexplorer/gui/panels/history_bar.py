@@ -111,7 +111,7 @@ class HistoryBar(QWidget):
             box.setMinimumContentsLength(11)
             box.currentIndexChanged.connect(lambda _: self._ask())
             self.boxes[field] = box
-        self._title = QLabel("History")
+        self._title = QLabel(tr("History"))
         self._title.setProperty("role", "section")
         self.summary = Words()
         self.summary.setObjectName("historySaid")

@@ -190,6 +190,7 @@ class InsightPanel(QScrollArea):
     def _section(self, words: str) -> None:
         label = QLabel(tr(words))
         label.setProperty("role", "section")
+        label.setWordWrap(True)
         self._layout.addWidget(label)
 
     @staticmethod
@@ -301,7 +302,7 @@ class InsightPanel(QScrollArea):
     def _say_check(self, words: str) -> None:
         told = tr(words)
         if told != self.check.text():
-            self.check.setText(tr(told))
+            self.check.setText(told)
 
     def _show_notes(self, run: Run | None) -> None:
         """Show what is odd about the series, once it has been so for a while."""

@@ -162,7 +162,7 @@ class KernelPanel(QWidget):
         curve = QVBoxLayout()
         curve.setContentsMargins(0, 4, 0, 0)
         curve.setSpacing(0)
-        title = Words("By threads per block")
+        title = Words(tr("By threads per block"))
         title.setProperty("role", "title")
         curve.addWidget(title)
         curve.addWidget(self.legend)

@@ -66,7 +66,7 @@ class PinRow(QWidget):
         close.setToolTip(tr("Remove this ghost"))
         close.setAccessibleName(tr("Remove this ghost"))
         close.clicked.connect(lambda: self.removed.emit(pin.number))
-        text = f"{label}  {quantity(pin.median_s, 's')}"
+        text = tr(f"{label}  {quantity(pin.median_s, 's')}")
         chip, words = _frame(text, self._colour_of(pin), close)
         chip.setObjectName("chip")
         chip.setToolTip(tr(pin.words))

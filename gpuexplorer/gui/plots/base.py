@@ -205,7 +205,7 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         """
         told = tr(words)
         if told != self._empty.text():
-            self._empty.setText(tr(told))
+            self._empty.setText(told)
             self._empty.setVisible(bool(words))
             for axis in (self.x_axis, self.y_axis):
                 axis.setStyle(showValues=not words)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QToolTip, QWidget
 
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.told import told
-from gpuexplorer.core.language import tr
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.show.heat import SCALE_WIDTH
 from gpuexplorer.gui.show.legend import SIDE_PX, Entry, Head, entries_of
 from gpuexplorer.gui.show.panel import PanelView
@@ -107,7 +107,8 @@ class ChartView(QScrollArea):
 
     def _describe(self) -> None:
         told = [words for key in self.keys[:MOST_TOLD] if (words := self._words(key))]
-        self.setAccessibleDescription(tr("; ".join(told).replace("\n", ", ")))
+        described = "; ".join(tr(words).replace("\n", ", ") for words in told)
+        self.setAccessibleDescription(as_is(described))
 
     # ---- panels and their places
 

@@ -79,11 +79,9 @@ class JobHead(QWidget):
         self.pause.setVisible(running or can_continue)
         self.pause.setText(tr("Pause" if measures else "Continue"))
         self.pause.setToolTip(
-            tr(
-                tr("Give the engine back to Live for a while")
-                if measures
-                else tr("Measure what is left; nothing is measured twice")
-            )
+            tr("Give the engine back to Live for a while")
+            if measures
+            else tr("Measure what is left; nothing is measured twice")
         )
         self.stop.setVisible(running)
         self.progress.setVisible(running)

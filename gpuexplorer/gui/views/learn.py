@@ -104,6 +104,7 @@ class LessonList(QWidget):
         words = QVBoxLayout()
         words.setSpacing(2)
         name = QLabel(as_is(f"{number} · {lesson.text.title}"))
+        name.setObjectName(f"lessonTitle_{lesson.name}")
         name.setProperty("role", "headline")
         name.setWordWrap(True)
         words.addWidget(name)

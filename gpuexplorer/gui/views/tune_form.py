@@ -47,7 +47,7 @@ class TuneForm(JobForm):
                 self.sampler_box.setItemData(at, tr(str(error)), Qt.ItemDataRole.ToolTipRole)
         self.sampler_box.setAccessibleName(tr("Search"))
         self.column.addWidget(self.sampler_box)
-        self.racing_box = QCheckBox(tr("&Give clear losers up early"))
+        self.racing_box = QCheckBox(tr("&Drop losers early"))
         self.racing_box.setObjectName("tuneRacing")
         self.racing_box.setChecked(True)
         self.racing_box.setToolTip(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from PySide6.QtWidgets import QPushButton, QToolButton
 
-from gpuexplorer.core.language import tr
+from gpuexplorer.core.language import as_is, tr
 
 
 def button(
@@ -33,6 +34,7 @@ def small_button(name: str, tip: str) -> QToolButton:
     made = QToolButton()
     made.setObjectName(name)
     made.setProperty("role", "small")
-    made.setToolTip(tr(tip))
-    made.setAccessibleName(tr(tip.partition(":")[0]))
+    told = tr(tip)
+    made.setToolTip(as_is(told))
+    made.setAccessibleName(as_is(re.split("[:：]", told)[0]))
     return made

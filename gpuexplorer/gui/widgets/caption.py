@@ -130,8 +130,8 @@ class CaptionLine(QFrame):
         text = tr(self._moved or " · ".join(part for part in told if part))
         tip = tr("\n".join(p for p in (self._origin, caption if self._moved else "", TIP) if p))
         if (text, tip) != (self.words.text(), self.words.toolTip()):
-            self.words.setText(tr(text))
-            self.words.setToolTip(tr(tip))
+            self.words.setText(text)
+            self.words.setToolTip(tip)
         self.back.setVisible(bool(self._moved) and self._offers)
         marked = bool(self._moved or self._origin)
         if self.property("marked") != marked:
