@@ -61,6 +61,9 @@ class TuneForm(JobForm):
         self.unit_box = ListBox(
             "tuneUnit", "How long to search, the final included, or how many to try"
         )
+        self.unit_box.setSizeAdjustPolicy(
+            ListBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
         self.unit_box.addItem(tr("seconds"), "seconds")
         self.unit_box.addItem(tr("configurations"), "evaluations")
         self.unit_box.addItem(tr("all of them"), "all")
