@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,17 @@ from tests.words.glossary import terms, terms_amiss
 from tests.words.sources import everything
 
 UPDATE = "run 'python -m tests.words update'"
+
+
+def outline(page: Path) -> list[str]:
+    """Return how deep the headings of a page are, in their order, and its pieces of code."""
+    prose, *rest = page.read_text(encoding="utf-8").split("```")
+    pieces = [prose, *rest[1::2]]
+    found = []
+    for number, piece in enumerate(pieces):
+        found += ["code"] * (number > 0)
+        found += [m.group() for m in re.finditer("^#+(?= )", piece, re.MULTILINE)]
+    return found
 
 
 def faults(path: Path) -> Iterator[str]:
@@ -28,6 +40,9 @@ def faults(path: Path) -> Iterator[str]:
             yield f"{key[0]!r} is not said any more; {UPDATE}"
     elif now != held:
         yield f"{now} % of it is told, and {held} % was before; {UPDATE}, and tell what is new"
+    for page, own in files.pages(path.stem).items():
+        if own.is_file() and outline(own) != outline(page):
+            yield f"{own.name} has other headings or code than {page.name}"
     wanted = terms(path)
     for key, entry in told.items():
         if key in said and entry.is_told:

@@ -12,7 +12,7 @@ from gpuexplorer.core.language import tr, use
 from gpuexplorer.core.language.available import folder
 from gpuexplorer.core.language.catalogue import Entry
 from tests.words import files
-from tests.words.check import faults
+from tests.words.check import faults, outline
 from tests.words.glossary import terms, terms_amiss
 from tests.words.sentences import ROOT
 from tests.words.single import NAMES, SHOWN, SMALL, words
@@ -72,6 +72,12 @@ def test_of_a_language_that_is_whole_each_sentence_and_each_page_is_told(
     assert [one.partition(" is not")[0] for one in faults(begun)] == [
         repr(key[0]), "'help/keys.md'", repr(gone.english),
     ]  # fmt: skip
+
+
+def test_a_page_has_the_headings_and_the_code_of_the_english_one(tmp_path: Path) -> None:
+    page = tmp_path / "x.md"
+    page.write_text("# A\n```sh\n# no heading\n```\n## B\n", encoding="utf-8")
+    assert outline(page) == ["#", "code", "##"]
 
 
 def tell(told: dict[tuple[str, str], Entry]) -> None:
