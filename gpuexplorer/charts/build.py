@@ -12,7 +12,7 @@ from gpuexplorer.charts.memory import has_memory, memory_notes, memory_panel
 from gpuexplorer.charts.spec import Axis, ChartSpec, Floats, Kind, Panel, Role, Series, series
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.series.thin import figures, pauses
-from gpuexplorer.core.units import count, percent, quantity
+from gpuexplorer.core.units import count, percent, plural, quantity
 
 MAX_POINTS = 2000
 """Points of one trace; those of longer ones stand for several launches, and the chart says so."""
@@ -101,8 +101,13 @@ def timing_row(
     outside = sum(int(((s < low) | (s > high)).sum()) for s in samples)
     if outside:
         notes.append(
-            f"{count(outside)} of {count(sum(map(len, samples)))} launches lie outside the range "
-            f"shown; the longest took {quantity(max(float(s.max()) for s in samples), 's')}."
+            plural(
+                outside,
+                "{number} of {all} launches lies outside the range shown; the longest took {most}.",
+                "{number} of {all} launches lie outside the range shown; the longest took {most}.",
+                all=count(sum(map(len, samples))),
+                most=quantity(max(float(s.max()) for s in samples), "s"),
+            )
         )
     trace: list[Series] = []
     stretches: set[int] = set()

@@ -208,7 +208,7 @@ def on_several_devices(result: ComparisonResult) -> bool:
 
 def _notes(result: ComparisonResult) -> list[str]:
     medians = ", ".join(
-        f"{one.label} {quantity(one.run.timing.median_s, 's')}" for one in result.contestants
+        f"{quantity(one.run.timing.median_s, 's')} ({one.label})" for one in result.contestants
     )
     how = plural(
         result.rounds,

@@ -1,9 +1,11 @@
-"""The window's letters: the system's own, or Inter where it has none made for interfaces.
+"""The window's letters: those that the system or its user chose, or Inter where nobody did.
 
 Three sizes, and figures of one width, so that numbers that change do not move.
 """
 
 from __future__ import annotations
+
+import sys
 
 from PySide6.QtGui import QFont, QFontDatabase, QFontInfo, QFontMetricsF
 from PySide6.QtWidgets import QApplication
@@ -12,11 +14,8 @@ from gpuexplorer.core import resources
 
 SMALL, LARGE = 0.88, 2.1
 """Times the usual size."""
-FALLBACKS = (
-    "DejaVu Sans", "Bitstream Vera Sans", "Liberation Sans", "Nimbus Sans", "FreeSans",
-    "Droid Sans Fallback",
-)  # fmt: skip
-"""What a system without a font for interfaces takes; the last where its language is Chinese."""
+CHOSEN = sys.platform in ("win32", "darwin")
+"""Whether the system has one font for interfaces, whatever its name."""
 OURS = "Inter"
 USUAL_HEIGHT = 15.0
 """Pixels of a line of text of 9 points, for which lengths are chosen."""
@@ -28,12 +27,22 @@ FILES = ("Inter-Regular.ttf", "Inter-SemiBold.ttf")
 def choose(application: QApplication) -> None:
     """Give the program its font; what Inter lacks comes from the system's fonts."""
     font = application.font()
-    if QFontInfo(font).family() in FALLBACKS and _load():
+    if not (CHOSEN or _named(font)) and _load():
         font.setFamilies([OURS, *font.families()])
     font.setFeature(QFont.Tag("tnum"), 1)
     font.setFeature(QFont.Tag("calt"), 0)  # Inter would show the x of "16x16" in a path as ×
     application.setFont(font)
     _factor[0] = max(1.0, QFontMetricsF(font).height() / USUAL_HEIGHT)
+
+
+def _named(font: QFont) -> bool:
+    """Return whether its letters are those of the family that was asked for.
+
+    A desktop asks for the one that it or its user chose. Elsewhere "Sans Serif" is asked for, and
+    what is found is whatever comes first: one for reports, for formulas, or with few letters.
+    """
+    found, _, _foundry = QFontInfo(font).family().partition(" [")
+    return found.casefold() == font.families()[0].casefold()
 
 
 def for_text(pixels: float) -> int:

@@ -80,7 +80,7 @@ def test_one_spike_does_not_flatten_a_short_trace() -> None:
     chart = build.run_chart(msgspec.structs.replace(made_result(60), samples_s=values))
     high = chart.rows[0][0].y.high
     assert high is not None and high < 2 * max(v for v in values if v < 1.0)
-    assert any("1 of 60 launches lie outside" in note for note in chart.notes)
+    assert any("1 of 60 launches lies outside" in note for note in chart.notes)
 
 
 def test_thinning_is_said_on_the_chart() -> None:

@@ -73,7 +73,7 @@ def test_words_are_renewed_seldom_but_at_once_for_a_new_run_or_when_urgent() -> 
     assert steady.shown == {"a": "one"}
     steady.take({"a": "three!"}, HOLD_S + 0.2)
     assert steady.shown == {"a": "three!"}
-    steady.take({"a": "four"}, HOLD_S + 0.3, new_run=True)
+    steady.take({"a": "four"}, HOLD_S + 0.3, at_once=True)
     assert steady.shown == {"a": "four"}
     steady.take({"a": "five"}, HOLD_S + 0.4 + NEW_WORDS_S)
     assert steady.shown == {"a": "five"}

@@ -89,3 +89,35 @@ def test_a_wide_interval_is_shown_by_its_ends_with_the_range_of_launches_and_the
     run.summary = calm
     until(qtbot, lambda: "Other programs" not in told())
     assert find(window, "precisionOfMedian", QLabel).text().startswith("± 0.1 % (95 %)")
+
+
+def test_a_note_on_noise_says_the_figure_of_the_headline_above_it(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    small(qtbot, window)
+    run = wait_measured(qtbot, window)
+    window.session.set_live(False)
+    until(qtbot, lambda: run.over)
+    insight, usual = window.insight, run.summary
+    assert usual is not None
+
+    def noisy(share: float) -> None:
+        run.summary = dataclasses.replace(
+            usual,
+            ci95_low_s=usual.median_s * (1 - share),
+            ci95_high_s=usual.median_s * (1 + share),
+        )
+        error = percent(run.summary.relative_error)
+        run.warnings = (f"the times are noisy: the median is known only to {error}",)
+        insight.show_run(run)
+
+    def told() -> str:
+        insight.show_run(run)
+        return insight.notes.text()
+
+    noisy(0.08)
+    until(qtbot, lambda: "only to 8 %" in told())
+    assert find(window, "precisionOfMedian", QLabel).text().startswith("± 8 % (95 %)")
+    noisy(0.06)
+    assert find(window, "precisionOfMedian", QLabel).text().startswith("± 6 % (95 %)")
+    assert "only to 6 %" in insight.notes.text()

@@ -27,25 +27,40 @@ def _put_back(qapp: QApplication) -> Iterator[None]:
     qapp.setFont(before)
 
 
-def test_a_system_without_a_font_for_interfaces_takes_ours(
-    qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("asked", ["Sans Serif", "Helvetica 2", "No Such Family"])
+def test_letters_that_nobody_asked_for_give_way_to_ours(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch, asked: str
 ) -> None:
-    plain = QFont("DejaVu Sans", 9)
-    monkeypatch.setattr(typeface, "FALLBACKS", (QFontInfo(plain).family(),))
-    qapp.setFont(plain)
+    monkeypatch.setattr(typeface, "CHOSEN", False)
+    qapp.setFont(QFont(asked, 9))
     typeface.choose(qapp)
     assert QFontInfo(qapp.font()).family() == "Inter"
-    assert qapp.font().families()[1:], "what it lacks comes from the system's"
+    assert qapp.font().families()[1:] == [asked], "what it lacks comes from the system's"
     assert qapp.font().pointSizeF() == 9
     typeface.choose(qapp)
     assert qapp.font().families().count("Inter") == 1
 
 
-def test_a_systems_own_font_stays(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(typeface, "FALLBACKS", ())
-    qapp.setFont(QFont("DejaVu Sans", 11))
+@pytest.mark.parametrize("family", ["DejaVu Sans", "dejavu sans", "Inter"])
+def test_a_font_that_was_chosen_stays(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch, family: str
+) -> None:
+    assert typeface._load()
+    if QFontInfo(QFont(family)).family().casefold() != family.casefold():
+        pytest.skip(f"no {family} here")
+    monkeypatch.setattr(typeface, "CHOSEN", False)
+    qapp.setFont(QFont(family, 11))
     typeface.choose(qapp)
-    assert qapp.font().families()[0] == "DejaVu Sans"
+    assert qapp.font().families() == [family]
+
+
+def test_a_system_with_one_font_for_interfaces_gives_its_own(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typeface, "CHOSEN", True)
+    qapp.setFont(QFont(".NamedByTheSystemAlone", 11))
+    typeface.choose(qapp)
+    assert qapp.font().families() == [".NamedByTheSystemAlone"]
 
 
 @pytest.mark.parametrize("weight", [QFont.Weight.Normal, QFont.Weight.DemiBold])

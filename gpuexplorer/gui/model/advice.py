@@ -62,7 +62,7 @@ class Adviser:
             accesses=run.record.accesses if run.record is not None else (),
         )
         said = {advice.rule: advice for advice in advise(situation)}
-        self._steady.take(said, now_s, new_run=new_run)
+        self._steady.take(said, now_s, at_once=new_run)
         self._held_long_enough = now_s - self._judged_from_s >= HOLD_S
         return ShownAdvice(self._best(), run.prepared.config)
 

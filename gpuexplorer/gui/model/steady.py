@@ -34,8 +34,8 @@ class Steady(Generic[T]):
         self._held: dict[str, _Held[T]] = {}
         self._latest_s = 0.0
 
-    def take(self, items: Mapping[str, T], now_s: float, *, new_run: bool = False) -> None:
-        """Take in what holds now; a new run brings its own words at once."""
+    def take(self, items: Mapping[str, T], now_s: float, *, at_once: bool = False) -> None:
+        """Take in what holds now; ``at_once``: what is shown takes its new words without delay."""
         self._latest_s = now_s
         for key, item in items.items():
             held = self._held.get(key)
@@ -43,7 +43,7 @@ class Steady(Generic[T]):
                 self._held[key] = _Held(item, now_s, now_s, now_s)
                 continue
             held.seen_s = now_s
-            due = new_run or not held.shown or now_s - held.words_s >= NEW_WORDS_S
+            due = at_once or not held.shown or now_s - held.words_s >= NEW_WORDS_S
             if due or self._urgent(held.item, item):
                 held.item, held.words_s = item, now_s
         for key, held in list(self._held.items()):

@@ -233,9 +233,10 @@ class InsightPanel(QScrollArea):
             record.ceilings if record is not None else None,
         )
         before, self._shown = self._shown, shown
-        if before is None or any(map(is_not, shown, before)):  # about once a second
+        anew = before is None or any(map(is_not, shown, before))  # about once a second
+        if anew:
             self._show_figures(*shown)
-        self._show_notes(run)
+        self._show_notes(run, anew)
         self.phases.show_phases(self._phases_of(run))
         self.memory.show_memory(record.memory if record is not None else None)
 
@@ -304,8 +305,11 @@ class InsightPanel(QScrollArea):
         if told != self.check.text():
             self.check.setText(told)
 
-    def _show_notes(self, run: Run | None) -> None:
-        """Show what is odd about the series, once it has been so for a while."""
+    def _show_notes(self, run: Run | None, anew: bool) -> None:
+        """Show what is odd about the series, once it has been so for a while.
+
+        Where the figures above are shown ``anew``, so are those in what is shown already.
+        """
         ticket = run.ticket if run is not None else None
         if ticket != self._noted:
             self._noted = ticket
@@ -326,7 +330,7 @@ class InsightPanel(QScrollArea):
             and prepared.arithmetic.fallback
         ):
             said["fallback"] = prepared.arithmetic.fallback
-        self._notes.take(said, time.monotonic())
+        self._notes.take(said, time.monotonic(), at_once=anew)
         shown = dict(self._notes.shown)
         self.suspect.show_sentences([shown.pop("suspect")] if "suspect" in shown else [])
         self.notes.show_sentences(list(shown.values()))

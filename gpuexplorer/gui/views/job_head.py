@@ -86,6 +86,7 @@ class JobHead(QWidget):
         self.stop.setVisible(running)
         self.progress.setVisible(running)
         self.copy.setEnabled(can_copy)
+        self.line.activate()  # at once: a button that comes has no room of its own before
 
     def show_progress(self, done: int, total: int) -> None:
         """Show how far it is."""
