@@ -52,18 +52,19 @@ SMALL = """
     figures file files finished finishing folder folders free full gradients group hardware
     highest history hot how idle implementations inputs install installing instructions
     interpreter interrupted interval job jobs kernel kernels kind launch launches left lesson
-    lessons line linear live load log long lost machine median measured medians memory minutes
-    model name noise none note notes nothing number numbers occupancy ok operator operators
-    optimiser options other others outcome outliers output outputs package packages passed
-    passes peak person phases pinned place plan points power precision precisions predicted
-    program programs rate ratio read ready reference refused registers remarks remedy request
-    requested requests result rounds run rung running runs same sample samples seconds sectors
-    seed self shapes share size sizes skipped slower source space speed stack standing starred
-    start starting state stopped stopping study sum sums suspect suspended sweep switch switches
-    tag tags temperature text thread threads throttled throughput time timing title today
-    tolerance total transfer transfers trust tunable tunables tuned tuning turns units unknown
-    untouched usage user value variant variants verdict verified verifying version versions
-    waiting warning what when where window work workload workloads write wrong yes yours
+    lessons line linear live load log long lost machine median measured measuring medians memory
+    minutes model name noise none note notes nothing number numbers occupancy ok operator
+    operators optimiser options other others outcome outliers output outputs package packages
+    passed passes peak person phases pinned place plan points power precision precisions
+    predicted program programs rate ratio read ready reference refused registers remarks remedy
+    request requested requests result rounds run rung running runs same sample samples seconds
+    sectors seed self shapes share size sizes skipped slower source space speed stack standing
+    starred start starting state stopped stopping study sum sums suspect suspended sweep switch
+    switches tag tags temperature text thread threads throttled throughput time timing title
+    today tolerance total transfer transfers trust tunable tunables tuned tuning turns units
+    unknown untouched usage user value variant variants verdict verified verifying version
+    versions waiting warning what when where window work workload workloads write wrong yes
+    yours
 """
 """Words that begin with a small letter."""
 

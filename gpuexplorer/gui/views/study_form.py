@@ -228,7 +228,8 @@ class StudyForm(JobForm):
         self.seconds.setDecimals(2)
         self.seconds.setSingleStep(0.1)
         self.seconds.setValue(How().seconds)
-        self.seconds.setSuffix(tr(" s in all"))
+        unit = tr("s in all")
+        self.seconds.setSuffix(as_is(f" {unit}"))
         for box, title, tip in (
             (self.turns, "Turns", TURNS_TIP),
             (self.seconds, "Seconds", SECONDS_TIP),
