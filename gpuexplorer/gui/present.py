@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QAction, QFont, QKeyEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QToolBar, QWidget
+from shiboken6 import isValid
 
 from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.panel_rooms import PanelRooms
@@ -78,9 +79,11 @@ class Present(QObject):
         theme().enlarge(None)
         panels.experiment.setMinimumWidth(self._knobs_px)
         window.setWindowState(self._state & ~Qt.WindowState.WindowMinimized)
-        for widget in self._hidden:
-            widget.setVisible(True)
-        self._hidden.clear()
+        hidden, self._hidden = self._hidden, []
+        window.menuBar().setVisible(True)
+        for widget in hidden:
+            if isValid(widget):  # what a view has shown may be gone meanwhile
+                widget.setVisible(True)
         self._rooms.hold(on=False)
         panels.across.setSizes(self._sizes)
 

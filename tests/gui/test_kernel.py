@@ -328,6 +328,21 @@ def test_a_click_on_a_line_marks_its_instructions_and_back(
     assert text.marked == {store - 1}
 
 
+def test_instructions_are_let_go_while_hidden_and_come_back_where_they_were(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    panel = listed_view(qtbot, window)
+    text = panel.listings.column.text
+    rows = list(text.rows)
+    text.verticalScrollBar().setValue(at := text.verticalScrollBar().maximum() // 2)
+    assert at > 0
+    window.panels.places.show_view(window.panels.live)
+    assert not text.rows and not text.toPlainText()
+    window.panels.places.show_view(panel)
+    until(qtbot, lambda: text.rows == rows)
+    assert text.verticalScrollBar().value() == at
+
+
 def test_registers_mix_and_remarks_are_those_of_the_listing(
     qtbot: QtBot, window: MainWindow
 ) -> None:

@@ -169,7 +169,7 @@ def test_a_teachers_lessons_are_found_and_win_over_shipped_ones(folder: Path) ->
 
 
 WORDS = st.text(
-    st.characters(codec="utf-8", exclude_characters="#\r\n\x85\u2028\u2029"), min_size=1
+    st.characters(codec="utf-8", exclude_characters="#\0\r\n\x85\u2028\u2029"), min_size=1
 )
 WORDS = WORDS.map(str.strip).filter(bool)
 

@@ -280,10 +280,13 @@ class KernelPanel(QWidget):
             QTimer.singleShot(0, self, self.refresh)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Compile nothing while the view is hidden."""
+        """Compile nothing while the view is hidden, and hold no instructions."""
         super().hideEvent(event)
         self.worker.drop()
         self._asked = None
+        if self._built:
+            self.answer = Answer(self.kernels)
+            self.listings.leave()
 
     def refresh(self) -> None:
         """Ask for the present variant's figures, if it is another question than before."""

@@ -102,6 +102,8 @@ class ListingColumn(QWidget):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.kernel: KernelListing | None = None
+        self._left: tuple[str, str, int] | None = None
+        """Title, form and place of what was shown when the view was left."""
         self.title = Words()
         self.title.setProperty("role", "title")
         self.figures = muted_label()
@@ -128,6 +130,18 @@ class ListingColumn(QWidget):
         self.figures.setToolTip(tr("\n".join(remarks(kernel))))
         self.mix.show_mix(kernel.mix)
         self.text.show_rows(rows_of(kernel, form))
+        if self._left is not None:
+            *shown, at = self._left
+            if shown == [kernel.title, form]:
+                self.text.verticalScrollBar().setValue(at)
+            self._left = None
+
+    def leave(self, form: str) -> None:
+        """Hold no rows, which take memory by the thousand, until a kernel is shown again."""
+        if self.kernel is not None:
+            self._left = self.kernel.title, form, self.text.verticalScrollBar().value()
+        self.kernel = None
+        self.text.show_rows([])
 
 
 def differing_rows(

@@ -118,6 +118,11 @@ class Listings(QWidget):
         self.remark.setToolTip(tr("\n".join(remarks(kernel))))
         self._show()
 
+    def leave(self) -> None:
+        """Hold no instructions until they are shown again."""
+        for column in (self.column, self.other):
+            column.leave(self.form_box.currentText())
+
     def _show(self) -> None:
         form = self.form_box.currentText()
         kernel, beside = self.column.kernel, self.other.kernel
