@@ -31,6 +31,6 @@ def test_a_cpu_is_known_by_its_name_and_its_maker(
         return told
 
     monkeypatch.setattr(Path, "read_text", read)
-    monkeypatch.setattr(cpu, "_registry_value", lambda _: None)
+    monkeypatch.setattr(cpu, "_in_registry", lambda _: None)
     monkeypatch.setattr("platform.processor", lambda: "here")
     assert (cpu.cpu_name.__wrapped__(), cpu.cpu_maker.__wrapped__()) == (name, maker)

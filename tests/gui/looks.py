@@ -139,7 +139,13 @@ def _lacks(widget: QWidget) -> Iterator[str]:
         if wide or high:
             yield f"{_box(place)} reaches out of {_box(held)}"
     if isinstance(widget, Words):  # cuts itself, and its tip has the whole
-        if widget.window().width() >= WIDE and widget.cut and not isinstance(widget, Remarks):
+        parent = widget.parentWidget()
+        shares = parent is not None and parent.objectName() == "chip"  # a row with any number
+        if (
+            widget.window().width() >= WIDE
+            and widget.cut
+            and not (shares or isinstance(widget, Remarks))
+        ):
             yield f"{widget.text()!r} is cut to {widget.fitting()!r}"
         return
     if isinstance(widget, QLabel):

@@ -29,7 +29,7 @@ NAMES = """
     BatchMode Blackwell Bt Cache ClearAllForwardings CompilationFailedConfig Compression
     ConnectTimeout Content-Length ControlMaster CuPy CudaBackend Darwin MachineGuid Date Del
     Deletion Deviation DeviceToDevice DeviceToHost Document EnvironmentPlan ErrorConfig Esc
-    Escape Fill ForwardAgent FreeSans Fusion Gbyte Gi Hopper HostToDevice Hz ImageView
+    Escape Fill ForwardAgent Fusion Gbyte Gi Hopper HostToDevice Hz ImageView
     Instruction Intel Inter InvalidConfig JaxBackend Kbyte Keras KerasBackend KernelFigures Ki
     KilledWorker Linux LogLevel Managed MapRequest Max Mbyte Mi Min NumPy NumpyBackend Offending
     OpenCL OpenCLBackend OutOfMemoryError Parquet PermitLocalCommand Phases ProcessorNameString

@@ -14,9 +14,8 @@ from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import percent, plural
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.code.instructions import InstructionsText, rows_of
-from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.theme import theme
-from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.gui.widgets.words import Remarks, Words
 
 FAMILIES: dict[str, tuple[Kind, ...]] = {
     "float": ("fp32", "fp64", "fp16", "special function"),
@@ -106,7 +105,7 @@ class ListingColumn(QWidget):
         """Title, form and place of what was shown when the view was left."""
         self.title = Words()
         self.title.setProperty("role", "title")
-        self.figures = muted_label()
+        self.figures = Remarks(lines=1, between=" · ")
         self.figures.setObjectName(f"{name}Figures")
         self.mix = MixStrip()
         self.text = InstructionsText(name)
@@ -126,7 +125,7 @@ class ListingColumn(QWidget):
         alive = kernel.most_live_registers
         facts = [f"{kernel.registers_per_thread} registers a thread"]
         facts += [] if alive is None else [f"{alive} alive at most"]
-        self.figures.setText(tr(" · ".join([*facts, instructions])))
+        self.figures.say([*facts, instructions])
         self.figures.setToolTip(tr("\n".join(remarks(kernel))))
         self.mix.show_mix(kernel.mix)
         self.text.show_rows(rows_of(kernel, form))

@@ -15,10 +15,11 @@ from gpuexplorer.gui.code.instructions import PTX, SASS
 from gpuexplorer.gui.code.view import CodeView
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.kernel_listing import ListingColumn, differing_rows
-from gpuexplorer.gui.plots.base import muted_label, title_label
+from gpuexplorer.gui.plots.base import title_label
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.list_box import BOX_LEAST_WIDTH, ListBox
 from gpuexplorer.gui.widgets.two_lines import TwoLines
+from gpuexplorer.gui.widgets.words import Remarks
 
 
 class Listings(QWidget):
@@ -48,7 +49,7 @@ class Listings(QWidget):
         )
         self.beside_box.setAccessibleName(tr("What stands beside"))
         self.beside_box.addItem(tr("nothing"), None)
-        self.remark = muted_label()
+        self.remark = Remarks(lines=1)
         self.remark.setObjectName("listingRemark")
         self.column, self.other = ListingColumn("listing"), ListingColumn("listingBeside")
         self.other.setVisible(False)
@@ -114,7 +115,7 @@ class Listings(QWidget):
             self._file, self._chosen = kernel.source, None
         self._sources = frozenset(sources)
         why = [] if missing is None else [f"{capital(str(missing))}."]
-        self.remark.setText(tr(" ".join([*why, *remarks(kernel)[1:]])))
+        self.remark.say([*why, *remarks(kernel)[1:]])
         self.remark.setToolTip(tr("\n".join(remarks(kernel))))
         self._show()
 
