@@ -45,7 +45,8 @@ def entries_for(told: Mapping[tuple[str, str], Entry], forms: int) -> list[Entry
         before = told.get(key)
         entry = Entry(one.english, one.many, list(before.told) if before else [], _places(one))
         if before is not None:
-            entry.comments = [c for c in before.comments if not c.startswith("#:")] + entry.comments
+            kept = (c for c in before.comments if not c.startswith(("#:", "#. and ")))
+            entry.comments = [*kept, *entry.comments]
         elif near := _nearest(one, gone):
             entry.told = list(near.told)
             entry.comments = [*entry.comments, "#, fuzzy", f"#| msgid {_one_line(near.english)}"]

@@ -143,6 +143,13 @@ def test_what_changed_is_brought_up_to_date_and_what_resembles_it_is_looked_at_a
     assert after[second].is_unsure
 
 
+def test_bringing_up_to_date_what_is_so_changes_nothing(begun: Path) -> None:
+    before = begun.read_text(encoding="utf-8")
+    for _ in range(2):
+        files.update(begun)
+    assert begun.read_text(encoding="utf-8") == before
+
+
 def test_translators_share_the_work_and_it_is_joined(begun: Path, tmp_path: Path) -> None:
     parts = files.split(begun, 5, tmp_path / "parts")
     held = [files.read(part) for part in parts]
