@@ -45,7 +45,7 @@ class PinRow(QWidget):
             if (widget := item.widget()) is not None:
                 widget.hide()
                 widget.deleteLater()
-        label = QLabel(tr("pinned"))
+        label = QLabel(tr("pins"))
         label.setProperty("role", "muted")
         self._layout.addWidget(label)
         chips = [
