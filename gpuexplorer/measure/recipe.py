@@ -45,7 +45,7 @@ from gpuexplorer.measure.job import (
 )
 from gpuexplorer.measure.series import Series
 from gpuexplorer.measure.settling import Cooling, pause, warm_up
-from gpuexplorer.measure.stop import Slower, StopRule
+from gpuexplorer.measure.stop import Slower, StopRule, TimeUp
 from gpuexplorer.measure.transfers import SequencePhases, run_sequence
 from gpuexplorer.measure.verification import verify, verify_again
 
@@ -261,10 +261,11 @@ def _sample(job: Job, sink: Sink, first_s: float, rules: Sequence[StopRule]) -> 
     launch_s = warm_up(job, first_s)
     announced_s = 0.0
     batch_s = MAX_QUEUED_S if job.in_search else FIRST_BATCH_S
+    allowed_s = min((rule.seconds for rule in rules if isinstance(rule, TimeUp)), default=math.inf)
     cooling = Cooling()
-    started = time.perf_counter()
+    started, elapsed = time.perf_counter(), 0.0
     while not job.cancelled():
-        count = batch_size(max(launch_s, job.whole_s), batch_s)
+        count = batch_size(max(launch_s, job.whole_s), min(batch_s, allowed_s - elapsed))
         if job.samples is not None:
             count = min(count, job.samples - len(series.view()))
         if job.slower is not None and len(series.view()) < job.slower.LAUNCHES:

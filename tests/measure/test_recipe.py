@@ -483,6 +483,27 @@ def test_with_transfers_each_sample_is_the_whole_sequence() -> None:
     assert runner.arrays == {}
 
 
+@pytest.mark.parametrize("in_search", [False, True])
+def test_the_last_batch_is_no_longer_than_what_is_left_of_the_seconds(
+    monkeypatch: pytest.MonkeyPatch, in_search: bool
+) -> None:
+    """Two versions in turns of 10 ms each would else take turns of a batch's 30."""
+    now = [0.0]
+    monkeypatch.setattr("gpuexplorer.measure.recipe.time.perf_counter", lambda: now[0])
+    runner = Arithmetic(plan(), launch_s=1e-3)
+    launch = runner.launch
+
+    def timed(count: int) -> Batch:
+        now[0] += 1e-3 * count
+        return launch(count)
+
+    monkeypatch.setattr(runner, "launch", timed)
+    sink = Diary()
+    one = job(runner, in_search=in_search, stop_rules=[TimeUp(0.0105)], warm_up_s=0.0)
+    assert run_job(one, sink) == "time"
+    assert sum(sum(batch.counts) for batch in sink.batches) == 11
+
+
 def test_batches_are_ten_milliseconds_and_bounded() -> None:
     assert batch_size(1e-3) == 10
     assert batch_size(5.0) == 1
