@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QAction, QFont, QKeyEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QToolBar, QWidget
-from shiboken6 import isValid
 
 from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.panel_rooms import PanelRooms
@@ -17,6 +16,12 @@ LARGER = 1.45
 """Times the usual size of letters."""
 BESIDE = (SheetTable, JobForm)
 """What stands beside a view's chart."""
+HIDDEN = "hiddenWhilePresented"
+"""A property of what was seen before, and is hidden now.
+
+It stands in the widgets, and no list of them here: Qt for Python may give up the object that stands
+for a widget which lives on.
+"""
 
 
 class Present(QObject):
@@ -36,8 +41,6 @@ class Present(QObject):
         super().__init__(window)
         self._window, self._panels, self._rooms = window, panels, rooms
         self._action = action
-        self._hidden: list[QWidget] = []
-        """What was seen before, and is hidden now."""
         self._font = QApplication.font()
         self._state = window.windowState()
         self._knobs_px = panels.experiment.minimumWidth()
@@ -79,10 +82,9 @@ class Present(QObject):
         theme().enlarge(None)
         panels.experiment.setMinimumWidth(self._knobs_px)
         window.setWindowState(self._state & ~Qt.WindowState.WindowMinimized)
-        hidden, self._hidden = self._hidden, []
-        window.menuBar().setVisible(True)
-        for widget in hidden:
-            if isValid(widget):  # what a view has shown may be gone meanwhile
+        for widget in [*self._around(), *self._beside(window)]:
+            if widget.property(HIDDEN):
+                widget.setProperty(HIDDEN, None)
                 widget.setVisible(True)
         self._rooms.hold(on=False)
         panels.across.setSizes(self._sizes)
@@ -91,13 +93,17 @@ class Present(QObject):
         for widget in widgets:
             if not widget.isHidden():
                 widget.hide()
-                self._hidden.append(widget)
+                widget.setProperty(HIDDEN, True)
 
     def _hide_beside(self) -> None:
         """Leave the chart alone in the view that is in front."""
         if self.on:
-            for kind in BESIDE:
-                self._hide(list(self._panels.places.current.findChildren(kind)))
+            self._hide(self._beside(self._panels.places.current))
+
+    @staticmethod
+    def _beside(place: QWidget) -> list[QWidget]:
+        """Return what stands beside charts there."""
+        return [widget for kind in BESIDE for widget in place.findChildren(kind)]
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """End it with Esc, before that is a command's."""
