@@ -45,12 +45,6 @@ TRAFFIC_NAMES: dict[str, str] = {
     "l2": "L2",
 }
 """Kinds of traffic as charts and the terminal call them; documents keep their own names."""
-CHECKS = (
-    (r"\bfreivalds with (\d+ random vectors)", r"by \1 (Freivalds)"),
-    (r"\b(\d+ of \d+ (?:rows|samples))", r"in \1"),
-    (r"\bfull\b", "in every element"),
-)
-"""How a check's method stands in a document, and in words."""
 NOT_VERIFIED = "The result was not verified, as far as the imported file says."
 
 
@@ -229,11 +223,22 @@ def checked_against(method: str) -> str:
     function = re.search(r", function (.+):(\w+)$", method)
     found = trusted or function
     words = method.replace(found[0] if found else ", float64", "")
-    for pattern, plain in CHECKS:
-        words = re.sub(pattern, plain, words)
+    how = ", ".join(map(_compared_how, words.split(", ")))
     if function:
-        return f"{function[2]}() of {function[1]} {words}"
-    return f"{trusted[1]}'s results {words}" if trusted else f"float64 {words}"
+        path, name = function.groups()
+        return f"function {name}() of {path}, {how}"
+    return f"{trusted[1]}'s results {how}" if trusted else f"float64 {how}"
+
+
+def _compared_how(method: str) -> str:
+    """Return how a document says that an output was compared, in words."""
+    if found := re.fullmatch(r"freivalds with (\d+) random vectors", method):
+        vectors = found[1]
+        return f"by {vectors} random vectors (Freivalds)"
+    if found := re.fullmatch(r"(\d+) of (\d+) (rows|samples)", method):
+        some, total, what = found.groups()
+        return f"in {some} of {total} rows" if what == "rows" else f"in {some} of {total} samples"
+    return "in every element" if method == "full" else method
 
 
 def check_words(check: Verification) -> str:

@@ -133,7 +133,7 @@ def test_a_python_function_says_what_is_right_once_it_is_agreed_to(
     check = json.loads((tmp_path / "run.json").read_bytes())["verification"]
     assert check["ok"] and check["method"] == "full, function my check.py:product"
     words = " ".join(done.stdout.split())
-    assert "(against product() of my check.py in every element)" in words
+    assert "(against function product() of my check.py, in every element)" in words
     manifest = (tmp_path / "mine.toml").read_text(encoding="utf-8")
     for function, said in (
         ("torn", "my check.py:9: ValueError: what went wrong (while calling torn())"),

@@ -42,14 +42,16 @@ MARKS = {
 MACHINES = re.compile(
     r"SELECT |\s*(import|__kernel|// |const static|const_cast|threadIdx|void bool|#\w+ Q\w+)\b|"
     r"__\w+( __\w+)+$|%Y|.*(\\[bwd]|\(\?)|(schema|scheduler|cert|key) = |export \{|\{\{\n|"
-    r".*\| None$|tuple\[|bold |offset points|lower left|alignas |ArrowItem|BusyCursor|__shfl_sync |"
-    r"if for while|return else do |model name\||"
+    r".*\| None$|tuple\[|bold |offset points|lower left|alignas |__shfl_sync |if for while|"
+    r"return else do |model name\||\s*(ArrowItem|BusyCursor|9p acfs|assert\.h|algorithm array) |"
+    r"int unsigned |(un)?signed |long( (int|long))*$|#line |block_\{|ceil_div\(|"
+    r"\{ROW\} |FROM |Jan Feb |SUBSYSTEM|\"?\$0|<!DOCTYPE|/Library/|C:/|"
     r".*\{\{ return|\s*#define|\s*for python in|\s*\"\w+\": \[|.* --hash=|\n?\{\{|pip install"
 )
 """How a literal begins, or what it has, that is for a machine."""
 MANIFEST = re.compile(r"[\w{}]+ = (?P<value>.*)", re.DOTALL)
 """A line of a manifest that the program writes."""
-MANIFEST_WRITERS = ("workloads/kernel_file.py", "workloads/own_model.py")
+MANIFEST_WRITERS = ("workloads/kernel_manifest.py", "workloads/own_model.py")
 LOGS = {"debug", "info", "warning", "error", "exception", "critical"}
 _TAG = re.compile(r"<[a-z/][^<>]*>|&nbsp;")
 

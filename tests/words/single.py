@@ -53,7 +53,7 @@ SMALL = """
     highest history hot how idle implementations inputs install installing instructions
     interpreter interrupted interval job jobs kernel kernels kind launch launches left lesson
     lessons line linear live load log long lost machine median measured measuring medians memory
-    minutes model name noise none note notes nothing number numbers occupancy ok operator
+    minutes model name noise none note notes nothing number numbers occupancy operator
     operators optimiser options other others outcome outliers output outputs package packages
     passed passes peak person phases pinned place plan points power precision precisions
     predicted program programs rate ratio read ready reference refused registers remarks remedy

@@ -60,17 +60,17 @@ def everything() -> dict[tuple[str, str], Said]:
     sign at the end make no other sentence.
     """
     found: dict[tuple[object, object], Said] = {}
+    alone = words(SHOWN) | words(SMALL)
 
     def add(place: str, english: str, many: str = "") -> None:
         english, many = plain(english), plain(many)
-        if any(map(WORDS.search, parts_of(english)[0])):
+        if english in alone or any(map(WORDS.search, parts_of(english)[0])):
             said = found.setdefault((alike(english), alike(many)), Said(english, many))
             if place not in said.places:
                 said.places.append(place)
 
     for joint in JOINTS:
         found[joint, ""] = Said(joint, places=["how texts are joined"])
-    alone = words(SHOWN) | words(SMALL)
     for name, module in modules().items():
         for _, english, many in module.sentences:
             add(f"gpuexplorer/{name}", english, many)

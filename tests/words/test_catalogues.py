@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpuexplorer.charts.words import checked_against
 from gpuexplorer.core import resources
 from gpuexplorer.core.language import tr, use
 from gpuexplorer.core.language.available import folder
@@ -16,7 +17,7 @@ from tests.words.check import faults, outline
 from tests.words.glossary import terms, terms_amiss
 from tests.words.sentences import ROOT
 from tests.words.single import NAMES, SHOWN, SMALL, words
-from tests.words.sources import everything, modules, undecided
+from tests.words.sources import alike, everything, modules, plain, undecided
 
 
 def test_no_language_lacks_a_sentence_or_keeps_one_that_is_not_said_or_too_long() -> None:
@@ -196,3 +197,23 @@ def test_no_word_that_is_shown_alone_is_the_name_of_a_workload_or_of_what_it_has
         names |= {manifest["name"], *manifest["sizes"], *manifest["variants"]}
     assert len(names) > 50
     assert not names & {english for english, _ in everything()}
+
+
+def test_a_word_that_is_shown_alone_is_in_every_catalogue_however_short_it_is() -> None:
+    said = {alike(english) for english, _ in everything()}
+    assert ("On", "") in everything()
+    assert sorted(w for w in words(SHOWN) | words(SMALL) if alike(plain(w)) not in said) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        ("freivalds with 4 random vectors, float64", "float64（4 个随机向量，Freivalds）"),
+        ("8 of 512 rows, full, variant naive", "naive 的结果（512 行中的 8 行、每个元素）"),
+        ("full, function my check.py:product", "my check.py 的函数 product()（每个元素）"),
+    ],
+)
+def test_how_a_result_was_checked_is_told_to_the_last_word(method: str, told: str) -> None:
+    use("zh_CN")
+    said = f"Checked against {checked_against(method)}, tolerance 2e-05"
+    assert tr(said) == f"与 {told}核对，容差 2e-05"
