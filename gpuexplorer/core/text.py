@@ -21,6 +21,12 @@ characters; what is no character."""
 
 _PIECE = re.compile(r"[\u2e80-\uffef][，。；：、！？）]*|[^\s\u2e80-\uffef]+|\s+")
 """What stays in one line: a wide character with the sign after it, a word, a space."""
+_WIDE = "[\u2014\u2018-\u201d\u2026\u2e80-\uffef]"
+"""A character that is as wide as two others, or a mark that is so in Chinese."""
+_FIRST_WIDE = "\u2e80"
+"""The first that is wide in every language."""
+_ENDS_WIDE = re.compile(rf"({_WIDE})\**(?:\]\([^)]*\))?\**$")
+_BEGINS_WIDE = re.compile(rf"\**\[?\**({_WIDE})")
 
 
 def visible(text: str) -> str:
@@ -71,3 +77,23 @@ def wrapped(text: str, width: int) -> list[str]:
             lines[-1] += piece
             taken += wide
     return [line.rstrip() for line in lines]
+
+
+def joined(markdown: str) -> str:
+    """Return Markdown whose lines are joined where wide characters end one and begin the next.
+
+    A reader of Markdown shows the end of a line as a space, and Chinese has none between words.
+    Headings and code stay as they are.
+    """
+    lines: list[str] = []
+    is_code = False
+    for line in markdown.split("\n"):
+        is_code ^= line.startswith("```")
+        before = lines[-1] if lines else ""
+        is_prose = not (is_code or line.startswith("    ") or before.startswith(("#", "    ")))
+        ends, begins = _ENDS_WIDE.search(before), _BEGINS_WIDE.match(line.lstrip())
+        if is_prose and ends and begins and max(ends[1], begins[1]) >= _FIRST_WIDE:
+            lines[-1] += line.lstrip()
+        else:
+            lines.append(line)
+    return "\n".join(lines)

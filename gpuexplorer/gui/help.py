@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core import language, resources
 from gpuexplorer.core.language import as_is, tr
+from gpuexplorer.core.text import joined
 from gpuexplorer.gui.keys import ENTER
 from gpuexplorer.gui.model.help_search import marked, parts_of, search
 from gpuexplorer.gui.screen import open_size
@@ -100,7 +101,7 @@ def contents() -> dict[str, tuple[str, str]]:
 @lru_cache(maxsize=2)
 def _contents(of: str) -> dict[str, tuple[str, str]]:
     return {
-        name: (tr(title), resources.text("help", f"{name}.md", language=of))
+        name: (tr(title), joined(resources.text("help", f"{name}.md", language=of)))
         for name, title in PAGES.items()
     }
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.text import joined
 from gpuexplorer.workloads.loader import read_source
 from gpuexplorer.workloads.strict import suggestion
 
@@ -90,5 +91,7 @@ def _parsed(text: str, path: Path) -> tuple[str, str, dict[str, str]]:
         key = " ".join(key.split())
         if key in sections:
             raise InputError(f"{path}: '## {key}' is there twice", remedy="leave one out")
-        sections[key] = body.strip()
-    return lines[0][2:].strip(), "\n".join(lines[1:]).strip(), sections
+        first, end, rest = body.strip().partition("\n")
+        is_button = key.startswith("measure ")
+        sections[key] = f"{first}{end}{joined(rest)}" if is_button else joined(body.strip())
+    return lines[0][2:].strip(), joined("\n".join(lines[1:]).strip()), sections

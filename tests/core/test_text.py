@@ -6,10 +6,11 @@ import json
 import unicodedata
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuexplorer.core.text import REPLACEMENT, path_text, visible, visible_json
+from gpuexplorer.core.text import REPLACEMENT, joined, path_text, visible, visible_json
 
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -49,3 +50,30 @@ def test_json_on_a_terminal_says_the_same(value: object) -> None:
 def test_a_path_that_is_no_text_can_be_written_all_the_same() -> None:
     assert path_text(Path("a\udcffb")) == "a\\udcffb"
     assert path_text("kernels/é") == "kernels/é"
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        ("工作负\n载", "工作负载"),
+        ("工作，\n  负载", "工作，负载"),
+        ("打开\n“文件”", "打开“文件”"),
+        ("“文件”\n打开", "“文件”打开"),
+        ("**固定**\n配置", "**固定**配置"),
+        ("见\n[阶梯](ladder.md)\n一页", "见[阶梯](ladder.md)一页"),
+        ("运行\nGPU 上", None),
+        ("占用 CPU\n时", None),
+        ("what is “shown”\n“here”", None),
+        ("# 扫描\n测量", None),
+        ("- 甲\n- 乙", None),
+        ("1. 甲\n2. 乙", None),
+        ("| 甲 |\n| 乙 |", None),
+        ("甲\n\n乙", None),
+        ("```sh\nrun # 甲\n乙\n```\n丙", None),
+        ("    run  # 甲\n    乙", None),
+    ],
+)
+def test_lines_are_joined_where_a_language_has_no_spaces_and_nowhere_else(
+    lines: str, shown: str | None
+) -> None:
+    assert joined(lines) == (lines if shown is None else shown)

@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import ndiff
 from pathlib import Path
 
 from tests.words import files
 from tests.words.glossary import terms, terms_amiss
 from tests.words.sources import everything
 
+MARK = re.compile(r"#+ |\| *|- |\d+\. ")
+"""What a line begins with that is a heading, a table's row or a point of a list."""
+REMARK = re.compile(r"(^|\s+)#.*")
+TARGET = re.compile(r"\]\(([^)]+)\)")
+
 UPDATE = "run 'python -m tests.words update'"
 
 
 def outline(page: Path) -> list[str]:
-    """Return how deep the headings of a page are, in their order, and its pieces of code."""
-    prose, *rest = page.read_text(encoding="utf-8").split("```")
-    pieces = [prose, *rest[1::2]]
-    found = []
-    for number, piece in enumerate(pieces):
-        found += ["code"] * (number > 0)
-        found += [m.group() for m in re.finditer("^#+(?= )", piece, re.MULTILINE)]
-    return found
+    """Return what a page has in every language: headings, code, points, tables, links, pictures.
+
+    Code goes without the remarks in it. Of links and pictures the targets come last, sorted.
+    """
+    found: list[str] = []
+    targets: list[str] = []
+    is_fenced, before = False, ""
+    for line in page.read_text(encoding="utf-8").split("\n"):
+        is_inset = line.startswith("    ") and (not before or before[0] in "# ")
+        if line.startswith("```"):
+            is_fenced = not is_fenced
+            found.append(line)
+        elif is_fenced or is_inset:
+            found.append(REMARK.sub("", line))
+        elif mark := MARK.match(line):
+            number = line.count("|") - line.count(r"\|")
+            found.append(f"{mark[0][0]} {number}" if number else mark[0].strip())
+        if not (is_fenced or is_inset):
+            targets += TARGET.findall(line)
+        before = line
+    return [*found, *sorted(targets)]
 
 
 def faults(path: Path) -> Iterator[str]:
@@ -42,7 +61,8 @@ def faults(path: Path) -> Iterator[str]:
         yield f"{now} % of it is told, and {held} % was before; {UPDATE}, and tell what is new"
     for page, own in files.pages(path.stem).items():
         if own.is_file() and outline(own) != outline(page):
-            yield f"{own.name} has other headings or code than {page.name}"
+            unlike = [one for one in ndiff(outline(page), outline(own)) if one[0] in "+-"]
+            yield f"{own.name} is built otherwise than {page.name}: {', '.join(unlike[:4])}"
     wanted = terms(path)
     for key, entry in told.items():
         if key in said and entry.is_told:

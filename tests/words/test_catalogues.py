@@ -75,10 +75,80 @@ def test_of_a_language_that_is_whole_each_sentence_and_each_page_is_told(
     ]  # fmt: skip
 
 
-def test_a_page_has_the_headings_and_the_code_of_the_english_one(tmp_path: Path) -> None:
-    page = tmp_path / "x.md"
-    page.write_text("# A\n```sh\n# no heading\n```\n## B\n", encoding="utf-8")
-    assert outline(page) == ["#", "code", "##"]
+PAGE = """# Sweeps
+See [Tuning](tuning.md) and ![a chart](chart.png).
+
+1. one
+- two
+
+| a | b |
+| --- | --- |
+| `x \\| y` | 1 |
+
+```sh
+gpuexplorer sweep  # of all
+# a remark alone
+```
+## Values
+    x = 1
+    y = 2
+"""
+OWN = """# 扫描
+![图表](chart.png)，另见[调优](tuning.md)。
+
+1. 一
+- 二
+
+| 甲 | 乙 |
+| --- | --- |
+| `x \\| y` | 1 |
+
+```sh
+gpuexplorer sweep  # 全部
+# 注释
+```
+## 取值
+    x = 1
+    y = 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "instead"),
+    [
+        ("## 取值\n", ""),
+        ("## 取值", "# 取值"),
+        ("- 二\n", ""),
+        ("1. 一", "一"),
+        ("| 甲 | 乙 |", "| 甲 |"),
+        ("| `x", "`x"),
+        ("sweep  #", "tune  #"),
+        ("    y = 2\n", ""),
+        ("tuning.md", "lab.md"),
+        ("![图表](chart.png)，", ""),
+        ("```sh", "```"),
+    ],
+)
+def test_a_page_in_a_language_that_is_built_otherwise_than_the_english_one_is_found(
+    tmp_path: Path, words: str, instead: str
+) -> None:
+    page, own = tmp_path / "page.md", tmp_path / "page.xx.md"
+    page.write_text(PAGE, encoding="utf-8")
+    own.write_text(OWN, encoding="utf-8")
+    assert outline(own) == outline(page)
+    assert words in OWN
+    own.write_text(OWN.replace(words, instead), encoding="utf-8")
+    assert outline(own) != outline(page)
+
+
+def test_the_chinese_readme_is_built_as_the_english_one(tmp_path: Path) -> None:
+    text = (ROOT.parent / "README.zh-CN.md").read_text(encoding="utf-8")
+    for own, english in (("(README.md)", "(README.zh-CN.md)"), (".zh_CN.md)", ".md)")):
+        assert own in text
+        text = text.replace(own, english)
+    page = tmp_path / "README.md"
+    page.write_text(text, encoding="utf-8")
+    assert outline(page) == outline(ROOT.parent / "README.md")
 
 
 def tell(told: dict[tuple[str, str], Entry]) -> None:
