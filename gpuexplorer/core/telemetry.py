@@ -128,10 +128,10 @@ def at_own_limit(reasons: Sequence[str]) -> bool:
 
 def limit_words(reasons: Sequence[str]) -> str:
     """Return ``at its power limit``, or all limits that hold the clock; empty without any."""
-    names = [name for reason, name in LIMITS.items() if reason in reasons]
-    if not names:
+    limits = [limit for reason, limit in LIMITS.items() if reason in reasons]
+    if not limits:
         return ""
-    return f"at its {listed(names)} limits" if len(names) > 1 else f"at its {names[0]} limit"
+    return f"at its {listed(limits)} limits" if len(limits) > 1 else f"at its {limits[0]} limit"
 
 
 def clock_words(reasons: Sequence[str]) -> str:

@@ -140,7 +140,7 @@ def limit_remark(
         return f"{words}, {quantity(clock_Hz, 'Hz')}"
     if clock_Hz >= BELOW * highest_Hz:
         return None
-    return f"{words}, {quantity(clock_Hz, 'Hz')} of {quantity(highest_Hz, 'Hz')}"
+    return f"{words}, {quantity(clock_Hz, 'Hz')} of {quantity(highest_Hz, 'Hz')} at most"
 
 
 def latest(

@@ -42,8 +42,8 @@ NAMES = """
 """Others that do: names, keys of files, options of other programs."""
 SMALL = """
     access accesses added advice all allocate alone analysed arithmetic array arrays bandwidth
-    barriers baseline before begun beside best block blocks cache caches calibrated calibrating
-    calibration calls cancelled cannot ceiling change changed check checks clock cold
+    barriers baseline before begun beside best block blocks board cache caches calibrated
+    calibrating calibration calls cancelled cannot ceiling change changed check checks clock cold
     combination commands compare compared comparing comparison compile compiled compulsory
     compute configuration configurations conflicts control conversion counted counters damaged
     default delete deleted device devices difference differences document done download
@@ -63,7 +63,7 @@ SMALL = """
     switches tag tags temperature text thread threads throttled throughput time timing title
     today tolerance total transfer transfers trust tunable tunables tuned tuning turns units
     unknown untouched usage user value variant variants verdict verified verifying version
-    versions waiting warning what when where window work workload workloads write wrong yes
+    versions voltage waiting warning what when where window work workload workloads write wrong yes
     yours
 """
 """Words that begin with a small letter."""
