@@ -23,7 +23,7 @@ from gpuexplorer.core.language.available import VARIABLE as LANGUAGE_VARIABLE
 from gpuexplorer.core.language.available import chosen
 from gpuexplorer.core.shared_device import usual_sharing
 from gpuexplorer.engine.client import EngineOptions
-from gpuexplorer.gui import allocator, restart, typeface
+from gpuexplorer.gui import allocator, restart, speech, typeface
 from gpuexplorer.gui.engine import engine_at_start
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.experiment import Experiment
@@ -113,6 +113,7 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     if icon.is_file():
         application.setWindowIcon(QIcon(str(icon)))
     typeface.choose(application)
+    speech.speak()
     _translate_qt(application)
     look = make_theme(application, settings.theme, dressed=False)
     folders, complaints = _kernel_folders(options.kernels, settings.kernel_folders)

@@ -12,6 +12,7 @@ from gpuexplorer.engine.interpreters import engine_words
 from gpuexplorer.engine.protocol import STAGES
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.session import Session
+from gpuexplorer.gui.speech import announce
 from gpuexplorer.gui.widgets.words import Words
 
 STATUS_MS = 250
@@ -68,7 +69,9 @@ class StatusLine(QStatusBar):
 
     def say(self, words: str, milliseconds: int = MESSAGE_MS) -> None:
         """Show a sentence for a while, instead of everything at the left."""
-        self.showMessage(visible(tr(words)), milliseconds)
+        told = visible(tr(words))
+        self.showMessage(told, milliseconds)
+        announce(self, told)
 
     def answered(self, seconds: float) -> None:
         """Note how long the last knob's answer took."""

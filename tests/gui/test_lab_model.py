@@ -282,7 +282,7 @@ def test_marks_are_pointed_at_and_clicked(qtbot: QtBot, kind: str) -> None:
     line = next(i for i, r in enumerate(table.shown.rows) if r.key)
     table.activated.emit(table.shown.index(line, 0))
     assert len(chosen) == 2
-    assert bench.result.chart.accessibleDescription()
+    assert bench.result.chart.spoken()
 
 
 def test_a_rung_s_change_of_the_source_is_read_in_the_window(qtbot: QtBot) -> None:

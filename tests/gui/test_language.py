@@ -105,6 +105,8 @@ def texts(root: QWidget) -> Iterator[tuple[str, str]]:
         yield f"tip of {who}", widget.toolTip()
         yield f"name of {who}", widget.accessibleName()
         yield f"description of {who}", widget.accessibleDescription()
+        if hasattr(widget, "spoken"):
+            yield f"sentence of {who}", widget.spoken()
         if isinstance(widget, QLabel | QAbstractButton):
             yield who, widget.text()
         elif isinstance(widget, QLineEdit):

@@ -116,8 +116,9 @@ def _of(widget: QWidget) -> Iterator[Seen]:
         yield "words", plain(widget.title()), place(widget)
     elif widget.accessibleName():
         yield "thing", plain(widget.accessibleName()), place(widget)
-        if widget.accessibleDescription():
-            yield "words", plain(widget.accessibleDescription()), place(widget)
+        told = widget.spoken() if hasattr(widget, "spoken") else widget.accessibleDescription()
+        if told:
+            yield "words", plain(told), place(widget)
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:

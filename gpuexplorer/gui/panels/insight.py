@@ -38,6 +38,7 @@ from gpuexplorer.gui.panels.advice import AdviceSection
 from gpuexplorer.gui.panels.figures import Figures
 from gpuexplorer.gui.panels.memory import MemorySection
 from gpuexplorer.gui.panels.missing import MissingFrameworks
+from gpuexplorer.gui.speech import announce
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.phase_bar import PhaseBar
@@ -72,6 +73,8 @@ class InsightPanel(QScrollArea):
         self._config: RunConfig | None = None
         self._notes: Steady[str] = Steady()
         self._noted: int | None = None
+        self._announced: int | None = None
+        """The run whose figures a screen reader was told."""
         self._shown: _Shown | None = None
         self._build()
         theme().changed.connect(self._repaint_theme)
@@ -236,9 +239,19 @@ class InsightPanel(QScrollArea):
         anew = before is None or any(map(is_not, shown, before))  # about once a second
         if anew:
             self._show_figures(*shown)
+            self._announce(run)
         self._show_notes(run, anew)
         self.phases.show_phases(self._phases_of(run))
         self.memory.show_memory(record.memory if record is not None else None)
+
+    def _announce(self, run: Run | None) -> None:
+        """Have a run's figures said once: as soon as they have an interval, or it has ended."""
+        if run is None or run.summary is None or run.ticket == self._announced:
+            return
+        if run.prepared is not None and run.summary.ci95_low_s is not None:
+            self._announced = run.ticket
+            told = (self.headline, self.precision, self.verified)
+            announce(self, ", ".join(label.text() for label in told))
 
     def _show_figures(
         self, summary: Summary | None, prepared: Prepared | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -173,6 +173,8 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         self.box.disableAutoRange()
         self.box.sigRangeChangedManually.connect(lambda _: self.dragged.emit())
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it takes no keys
+        self.says: Callable[[], str] | None = None
+        """Says what is drawn, in the user's language; see ``gui.speech``."""
         self.setMinimumHeight(LEAST_HEIGHT)
         self.setFrameShape(self.Shape.NoFrame)
         self._empty = QLabel(self)
@@ -210,6 +212,10 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
             for axis in (self.x_axis, self.y_axis):
                 axis.setStyle(showValues=not words)
             self._place_empty()
+
+    def spoken(self) -> str:
+        """Return what is drawn in a sentence."""
+        return self.empty_words or (self.says() if self.says is not None else "")
 
     @property
     def empty_words(self) -> str:
@@ -298,7 +304,6 @@ class LineSample(QWidget):
         self._name, self._value = name, ""
         self._pen: QPen | None = None
         self._fill: QBrush | None = None
-        self.setAccessibleName(tr(name))
         self.setToolTip(tr(explanation))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
@@ -318,6 +323,10 @@ class LineSample(QWidget):
     def value(self) -> str:
         """The value as shown."""
         return self._value
+
+    def spoken(self) -> str:
+        """Return the line's name with its latest value."""
+        return f"{tr(self._name)}: {tr(self._value)}" if self._value else tr(self._name)
 
     def sizeHint(self) -> QSize:
         """Return the preferred size."""

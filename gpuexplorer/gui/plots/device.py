@@ -123,6 +123,12 @@ class DevicePlots(QWidget):
         """The figures without a reading, and why."""
         return {figure.title: why for figure, why in self._missing}
 
+    def spoken(self) -> str:
+        """Return the latest value of each figure, and why others have none."""
+        rows = [(figure.title, self._values(figure)) for figure in self._shown]
+        rows += [(figure.title, why) for figure, why in self._missing]
+        return "; ".join(f"{tr(title)}: {tr(words)}" for title, words in rows)
+
     def sizeHint(self) -> QSize:
         """Return the preferred size."""
         height = len(self._shown) * for_text(ROW_HEIGHT) + len(self._missing) * for_text(
@@ -265,7 +271,6 @@ class DevicePlots(QWidget):
 
     def _paint_side(self, painter: QPainter, small: QFont, area: QRectF, figure: Figure) -> None:
         colours, latest = theme(), self._track.latest
-        said = [self._latest(name) for name in figure.fields if name in self._track.sources]
         side = QRectF(area.right() + 12, area.top(), for_text(SIDE_WIDTH) - 20, for_text(16))
         painter.setPen(colours.q("muted"))
         painter.drawText(side, Qt.AlignmentFlag.AlignLeft, tr(figure.title))
@@ -278,9 +283,13 @@ class DevicePlots(QWidget):
         painter.setPen(colours.q("warning" if slowdowns(reasons or ()) else "text"))
         side.translate(0, for_text(16))
         side.setHeight(for_text(20))
-        words = tr(", ".join(in_words(figure, value) for value in said))
-        painter.drawText(side, Qt.AlignmentFlag.AlignLeft, words)
+        painter.drawText(side, Qt.AlignmentFlag.AlignLeft, tr(self._values(figure)))
         painter.setFont(small)
+
+    def _values(self, figure: Figure) -> str:
+        """Return the latest value of each of a figure's fields in words."""
+        found = [self._latest(name) for name in figure.fields if name in self._track.sources]
+        return ", ".join(in_words(figure, value) for value in found)
 
     def _latest(self, field: str) -> float | None:
         """Return the latest value of a field; some sources tell less often than others."""

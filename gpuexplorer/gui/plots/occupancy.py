@@ -58,6 +58,7 @@ class OccupancyPlot(Plot):
         self._here.setVisible(False)
         self.addItem(self._bars, ignoreBounds=True)
         self.addItem(self._here, ignoreBounds=True)
+        self.says = self._spoken
         self.scene().sigMouseClicked.connect(self._clicked)
         self.say_empty(NOT_COMPILED)
 
@@ -116,6 +117,10 @@ class OccupancyPlot(Plot):
             self._here.setColor(theme().q("text"))
             self._here.setAnchor((min(max(here.threads / 1024, 0.1), 0.9), 1.0))
             self._here.setPos(here.threads, here.occupancy * 100)
+
+    def _spoken(self) -> str:
+        """Return the occupancy of the block that is chosen."""
+        return self._here.toPlainText() if self._here.isVisible() else ""
 
     def _is_here(self, point: CurvePoint) -> bool:
         return self._kernel is not None and point.block == self._kernel.block

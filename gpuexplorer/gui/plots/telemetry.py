@@ -40,6 +40,10 @@ class Sparkline(QWidget):
         """The latest value as shown."""
         return self._words
 
+    def spoken(self) -> str:
+        """Return the title with the latest value."""
+        return f"{tr(self._title)}: {tr(self._words)}"
+
     def sizeHint(self) -> QSize:
         """Return the preferred size."""
         return QSize(150, for_text(46))

@@ -9,8 +9,9 @@ from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuexplorer.charts.facts import dropped_words
+from gpuexplorer.charts.words import interval_words
 from gpuexplorer.core.language import tr
-from gpuexplorer.core.units import count, quantity
+from gpuexplorer.core.units import count, quantity, span
 from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PINS, Live, Pin, Run
 from gpuexplorer.gui.model.trace import Drawing
 from gpuexplorer.gui.plots.base import (
@@ -80,10 +81,14 @@ class TimingPlot(QWidget):
                 "Drag pans, the wheel zooms, a double click follows again."
             )
         )
+        self.plot.setAccessibleName(tr("Time per launch"))
+        self.plot.says = self._spoken
         self.plot.painted.connect(self._painted)
         self.plot.double_clicked.connect(self.follow)
         self.plot.dragged.connect(self._let_go)
         self.side = Distribution()
+        self.side.setAccessibleName(tr("How often each time occurred"))
+        self.side.says = self._spoken
         self._span_box = ListBox("spanBox", "How much of the run is shown (seconds of measuring)")
         for words, seconds in SPANS:
             self._span_box.addItem(tr(words), seconds)
@@ -420,6 +425,22 @@ class TimingPlot(QWidget):
             curve.set_look(*(blend(colour, panel, share) for share in (0.6, 0.4, 0.2)))
         self.refresh()
         self.refresh_slow()
+
+    def _spoken(self) -> str:
+        """Return the figures of the run that is drawn in a sentence."""
+        run = self._live.current
+        summary = run.summary if run is not None else None
+        if summary is None:
+            return ""
+        median, number = quantity(summary.median_s, "s"), count(summary.samples)
+        usual = span(summary.p05_s, summary.p95_s, "s")
+        interval = interval_words(summary.median_s, summary.ci95_low_s, summary.ci95_high_s)
+        return tr(
+            f"Half of {number} launches took less than {median} ({interval}, 95 %), and nine "
+            f"tenths took {usual}."
+            if interval
+            else f"Half of {number} launches took less than {median}, and nine tenths took {usual}."
+        )
 
     def _say(self, run: Run) -> None:
         parts = [f"{count(run.trace.total)} launches"]

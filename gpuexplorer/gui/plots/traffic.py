@@ -99,6 +99,8 @@ class TrafficPlot(QWidget):
                 "dash-dotted is\nwhat host and device exchange."
             )
         )
+        self.plot.setAccessibleName(tr("Memory traffic"))
+        self.plot.says = self._spoken
         self.plot.box.setXLink(timing.box)
         self.plot.set_log(True)
         self.plot.double_clicked.connect(self.follow)
@@ -286,6 +288,10 @@ class TrafficPlot(QWidget):
             )
         )
         self._note.setText(tr(self._words(run, median, peak)))
+
+    def _spoken(self) -> str:
+        """Return every line with its latest value."""
+        return "; ".join(one.spoken() for one in self.legend.values() if not one.isHidden())
 
     def _show_measured(self, run: Run | None) -> None:
         """Say whose word it is or why it is missing; the hardware's has one entry or two."""

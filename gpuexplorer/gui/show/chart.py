@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QToolTip, QWidget
 
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.told import told
-from gpuexplorer.core.language import as_is, tr
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.show.heat import SCALE_WIDTH
 from gpuexplorer.gui.show.legend import SIDE_PX, Entry, Head, entries_of
 from gpuexplorer.gui.show.panel import PanelView
@@ -78,7 +78,6 @@ class ChartView(QScrollArea):
             view.show_panel(panel, () if shared else found)
         for view, left in zip(self.panels, [None, *self.panels], strict=False):
             view.share_y_with(left)
-        self._describe()
         self._arrange()
 
     def say_empty(self, words: str) -> None:
@@ -105,10 +104,10 @@ class ChartView(QScrollArea):
                 return view.plot.viewport(), at
         return None
 
-    def _describe(self) -> None:
+    def spoken(self) -> str:
+        """Return what is known of the marks that are drawn, the first of them."""
         told = [words for key in self.keys[:MOST_TOLD] if (words := self._words(key))]
-        described = "; ".join(tr(words).replace("\n", ", ") for words in told)
-        self.setAccessibleDescription(as_is(described))
+        return "; ".join(tr(words).replace("\n", ", ") for words in told)
 
     # ---- panels and their places
 

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.text import visible
+from gpuexplorer.gui.speech import announce
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.layouts import empty
 
@@ -122,6 +123,7 @@ class Banner(QFrame):
         self.style().polish(self)
         self.show()
         self._place()
+        announce(self, self._text.text(), urgent=kind == "bad")
 
     def _act(self, act: Callable[[], None], stays: bool, _checked: bool = False) -> None:
         if not stays:
