@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -106,7 +107,9 @@ def texts(root: QWidget) -> Iterator[tuple[str, str]]:
         yield f"name of {who}", widget.accessibleName()
         yield f"description of {who}", widget.accessibleDescription()
         if hasattr(widget, "spoken"):
-            yield f"sentence of {who}", widget.spoken()
+            for part in re.split("[:;] ", widget.spoken()):
+                if not part[:1].isdigit():  # a figure with its unit
+                    yield f"sentence of {who}", part
         if isinstance(widget, QLabel | QAbstractButton):
             yield who, widget.text()
         elif isinstance(widget, QLineEdit):
