@@ -89,7 +89,7 @@ class StatusLine(QStatusBar):
         device = session.device
         facts = [f"{device.name} ({device.id})" if device else "no device yet"]
         if session.others(gpu=True):
-            facts.append("shared")
+            facts.append("shared with others")
         self._device.setText(tr(" · ".join(facts)))
         others = session.others()
         self._device.setToolTip(tr(f"{DEVICE_TIP}\n{capital(others)}." if others else DEVICE_TIP))

@@ -119,7 +119,7 @@ def difference_sheet(
     names = column_names(first, second)
     columns = (
         Column("line", "line"),
-        Column("source", "source", words=True),
+        Column("source", "source code", words=True),
         Column("first", f"only {names[0]}", words=True),
         Column("second", f"only {names[1]}", words=True),
     )

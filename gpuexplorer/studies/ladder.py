@@ -329,8 +329,8 @@ def sheet(study: LadderStudy) -> Sheet:
         Column("roof", "of the roof", f"Share of the {study.roof_words or 'roof'}",
                fields={"share_of_roof": ""}),
         *(_device_columns() if any(rung.registers for rung in study.rungs) else ()),
-        Column("source", "source", "Lines that were added and removed since the rung before; the "
-               "whole difference stands in the JSON", words=True, gives_way=4),
+        Column("source", "source code", "Lines that were added and removed since the rung before; "
+               "the whole difference stands in the JSON", words=True, gives_way=4),
         file_only("skipped"),
         Column("teaches", "what it teaches", words=True, media=Medium.PAGE),
         Column("remarks", "remarks", "What a reader should know of it", words=True, gives_way=1,

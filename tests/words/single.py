@@ -18,7 +18,7 @@ SHOWN = """
     Package Packages Page Pause Pin Places Point Precision Precisions Present Problem Programs
     Questions_▾ Quit Random Range Rate Reasons Recording… Redo Refused Registers Report…
     Res&tore Roofline Rungs Runs S&econd Samples Scaling Script Search Seconds Self-test
-    Self-test… Session Shapes Show Si&ze Size Sizes Solved. Source Source… Space Spilled Stack
+    Self-test… Session Shapes Show Si&ze Size Sizes Solved. Source Space Spilled Stack
     Start Starting Starting… Stop Stopping… Store Structure Subject Sweep Sweeps Switches Tags
     Tags… Threads Throughput Time Title Total Tune Tuning Turns U&ndo Undo Up&date Variant
     Variants Vary Verdicts Version Welcome Why Why? Workload Yours Zeros
@@ -62,9 +62,9 @@ SMALL = """
     starred start starting state stopped stopping study sum sums suspect suspended sweep switch
     switches tag tags temperature text thread threads throttled throughput time timing title
     today tolerance total transfer transfers trust tunable tunables tuned tuning turns units
-    unknown untouched usage user value variant variants verdict verified verifying version
-    versions voltage waiting warning what when where window work workload workloads write wrong yes
-    yours
+    unknown untouched usage used user value variant variants verdict verified verifying version
+    versions voltage waiting warning what when where window work workload workloads write wrong
+    yes yours
 """
 """Words that begin with a small letter."""
 

@@ -221,7 +221,7 @@ class StudyView(JobView[Study, WantedStudy]):
         name = f"study_{kind.name}"
         super().__init__(session, name, kind.title, "study", self.model, self.form)
         self.source = small_button(f"{name}Source", SOURCE_TIP)
-        self.source.setText(tr("Source…"))
+        self.source.setText(tr("Source code…"))
         self.source.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.source.setVisible(kind.source is not None)
         self.source.clicked.connect(lambda _=False: self._show_source())
