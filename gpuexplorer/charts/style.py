@@ -1,7 +1,7 @@
 """How a role and a colour slot look, in any drawer: dashes, widths, hatches, palettes.
 
-Colours are Okabe and Ito's set (2008), which stays distinct for colour-blind readers; the dark set
-is the same hues, lightened. A role is told apart by its stroke, so a chart also reads in grey.
+Colours are the hues of Okabe and Ito's set (2008), in lightnesses that stay distinct for readers
+who lack one kind of cone. A role is told apart by its stroke, so a chart also reads in grey.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ THEMES: dict[str, Theme] = {
         muted="#5b6570",
         grid="#e3e7eb",
         ceiling="#a3323b",
-        palette=("#0072b2", "#d55e00", "#009e73", "#a9518a", "#b07a00", "#3d8fc4"),
+        palette=("#0072b2", "#d55e00", "#009e73", "#a9518a", "#665200", "#263a80"),
     ),
     "dark": Theme(
         background="#15181c",
@@ -81,6 +81,15 @@ THEMES: dict[str, Theme] = {
         muted="#98a2ad",
         grid="#2c3239",
         ceiling="#ff8087",
-        palette=("#4db1f0", "#ff9350", "#2fcf9f", "#e58fc3", "#f0c04a", "#9ad0f5"),
+        palette=("#4db1f0", "#ff9350", "#2fcf9f", "#e58fc3", "#ffe14d", "#d7ecff"),
+    ),
+    "contrast": Theme(
+        background="#000000",
+        panel="#000000",
+        text="#ffffff",
+        muted="#dedede",
+        grid="#6e6e6e",
+        ceiling="#ff9c9c",
+        palette=("#3fa0ff", "#ff8b3d", "#19e0a0", "#ffa8e0", "#ffe600", "#ffffff"),
     ),
 }

@@ -17,7 +17,9 @@ from gpuexplorer.gui.settings import TEXT_SIZES
 from gpuexplorer.gui.theme import CHOICES, Choice
 
 Key = TypeVar("Key")
-THEME_WORDS: dict[Choice, str] = {"system": "System colours", "light": "Light", "dark": "Dark"}
+THEME_WORDS: dict[Choice, str] = {
+    "system": "System colours", "light": "Light", "dark": "Dark", "contrast": "High contrast",
+}  # fmt: skip
 VIEW_TIPS = {
     "Live": "The time per launch and the memory traffic, while they are measured",
     "Block map": "Every block that can be launched, as a map of its time",

@@ -1,4 +1,4 @@
-"""The look of the window: two sets of colours, one style sheet, and a signal when they change."""
+"""The look of the window: sets of colours, one style sheet, and a signal when they change."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gpuexplorer.charts.style import THEMES
 from gpuexplorer.charts.style import Theme as ChartTheme
 from gpuexplorer.core import resources
 
-Choice = Literal["system", "light", "dark"]
-CHOICES: tuple[Choice, ...] = ("system", "light", "dark")
+Choice = Literal["system", "light", "dark", "contrast"]
+CHOICES: tuple[Choice, ...] = ("system", "light", "dark", "contrast")
 
 
 @lru_cache(maxsize=4)
@@ -62,7 +62,9 @@ class Theme(QObject):
         self._points: float | None = None
         """How large letters of knobs and views are; None: as the program's font."""
         self.scheme = ""
-        QGuiApplication.styleHints().colorSchemeChanged.connect(self._apply)
+        hints = QGuiApplication.styleHints()
+        hints.colorSchemeChanged.connect(self._apply)
+        hints.accessibility().contrastPreferenceChanged.connect(self._apply)
         self.choose(choice)
 
     @property
@@ -71,12 +73,13 @@ class Theme(QObject):
         return self._choice
 
     def choose(self, choice: Choice) -> None:
-        """Use the system's colours, the light or the dark ones."""
+        """Use the system's colours, light or dark ones, or those of high contrast."""
         self._choice = choice
         wanted = {
             "system": Qt.ColorScheme.Unknown,
             "light": Qt.ColorScheme.Light,
             "dark": Qt.ColorScheme.Dark,
+            "contrast": Qt.ColorScheme.Dark,
         }[choice]
         QGuiApplication.styleHints().setColorScheme(wanted)
         self._apply()
@@ -114,8 +117,7 @@ class Theme(QObject):
         return self._icons[key]
 
     def _apply(self) -> None:
-        dark = QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
-        scheme = self._choice if self._choice != "system" else ("dark" if dark else "light")
+        scheme = self._choice if self._choice != "system" else _of_system()
         if scheme == self.scheme:
             return
         self.scheme = scheme
@@ -171,6 +173,14 @@ class Theme(QObject):
         for role in (roles.WindowText, roles.Text, roles.ButtonText):
             palette.setColor(QPalette.ColorGroup.Disabled, role, self.q("disabled"))
         return palette
+
+
+def _of_system() -> str:
+    """Return the colours that the system asks for."""
+    hints = QGuiApplication.styleHints()
+    if hints.accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast:
+        return "contrast"
+    return "dark" if hints.colorScheme() == Qt.ColorScheme.Dark else "light"
 
 
 def _icon(name: str, colour: str, disabled: str) -> QIcon:

@@ -1,10 +1,58 @@
-"""The scale of heat maps: even steps, rising lightness, and colours a screen can show."""
+"""The scale of heat maps: even steps, rising lightness, and colours a screen can show; and the
+colours of series, which every eye tells apart."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
+import numpy.typing as npt
+import pytest
 
 from gpuexplorer.charts.colours import colour_at, colour_scale, is_light, oklab_path, srgb
+from gpuexplorer.charts.style import THEMES
+
+# What linear light becomes for eyes without one kind of cone: Machado, Oliveira and Fernandes
+# (2009), severity 1.
+SEEN_BY = {
+    "all cones": np.eye(3),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+         [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+         [-0.011820, 0.042940, 0.968881]]
+    ),
+    "tritanopia": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+         [0.004733, 0.691367, 0.303900]]
+    ),
+}  # fmt: skip
+XYZ_OF_RGB = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750],
+     [0.0193339, 0.1191920, 0.9503041]]
+)  # fmt: skip
+WHITE = XYZ_OF_RGB.sum(axis=1)
+APART = 13.0
+"""In CIELAB; 2.3 can just be noticed side by side, and a line lies far from its legend."""
+
+
+def lab(colour: str, seen: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return a colour in CIELAB, as it is seen."""
+    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    ratio = XYZ_OF_RGB @ np.clip(seen @ linear, 0, 1) / WHITE
+    x, y, z = np.where(ratio > 0.008856, np.cbrt(ratio), 7.787 * ratio + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("eyes", SEEN_BY)
+@pytest.mark.parametrize("theme", THEMES)
+def test_every_eye_tells_the_colours_of_series_apart(theme: str, eyes: str) -> None:
+    seen = [lab(colour, SEEN_BY[eyes]) for colour in THEMES[theme].palette]
+    least = min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2))
+    assert least > APART
 
 
 def test_steps_look_equally_far_apart_and_lightness_rises() -> None:

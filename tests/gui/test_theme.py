@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QIcon
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessibilityHints, QIcon
 from PySide6.QtWidgets import QApplication, QComboBox
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.charts.style import THEMES
 from gpuexplorer.core import resources
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.theme import Choice, Theme, forget_styles, theme
@@ -20,7 +23,7 @@ from tests.gui.driver import until
 SESSION = Path(__file__).parents[1] / "written_by_0_1/session.gpux"
 
 
-@pytest.mark.parametrize("choice", ["light", "dark"])
+@pytest.mark.parametrize("choice", ["light", "dark", "contrast"])
 def test_a_folder_of_any_name_does_not_spoil_the_sheet(
     qtbot: QtBot,
     qapp: QApplication,
@@ -71,3 +74,52 @@ def test_a_switch_leaves_nothing_of_the_other_colours_whatever_was_shown_before(
     finally:
         window.choices.choose_theme(before)
     assert not wrong, "\n".join(wrong[:40])
+
+
+WORDS = (
+    "text", "muted", "accent", "good", "warning", "bad", "code_word", "code_cuda", "code_number",
+    "code_text", "code_remark",
+)  # fmt: skip
+BEHIND = (
+    "window",
+    "panel",
+    "raised",
+    "hover",
+    "selection",
+    "warning_back",
+    "bad_back",
+    "info_back",
+)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_words_of_high_contrast_stand_out_seven_times() -> None:
+    """As WCAG 2 asks of enhanced contrast (1.4.6)."""
+    colours = tomllib.loads(resources.text("themes", "contrast.toml"))
+    faint = {
+        (word, behind): ratio
+        for word in WORDS
+        for behind in BEHIND
+        if (ratio := (luminance(colours[word]) + 0.05) / (luminance(colours[behind]) + 0.05)) < 7
+    }
+    assert not faint
+    chart = THEMES["contrast"]
+    assert chart.panel == colours["panel"]
+    assert all((luminance(c) + 0.05) / 0.05 > 7 for c in (chart.text, chart.muted))
+
+
+def test_a_system_of_high_contrast_is_followed(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Qt.ContrastPreference.HighContrast
+    monkeypatch.setattr(QAccessibilityHints, "contrastPreference", lambda _: asked)
+    look = Theme(qapp, "system", dressed=False)
+    assert look.scheme == "contrast"
+    look.choose("light")
+    assert look.scheme == "light", "a choice goes before"
+    look.deleteLater()
