@@ -64,7 +64,7 @@ def _table(sheet: Sheet, rows: Sequence[Row], width: int) -> Table:
 
     Where it is not they go on in the next line: none is cut off.
     """
-    from rich.text import Text
+    from gpuexplorer.cli.told import AsIs  # for the sheet is told, and its names stay
 
     columns = sheet.columns_on(Medium.TERMINAL)
     texts = [sheet.texts(row, Medium.TERMINAL) for row in rows]
@@ -75,14 +75,14 @@ def _table(sheet: Sheet, rows: Sequence[Row], width: int) -> Table:
     table = plain_table()
     for number, column in enumerate(columns):
         table.add_column(
-            Text(column.title),
+            AsIs(column.title),
             justify="right" if number and not column.words else "left",
             no_wrap=not column.words and (number == 0 or sum(needed) <= width),
             overflow="fold",
         )
     for row, line in zip(rows, texts, strict=True):
         cells = [
-            Text(text, style=STYLES.get(row.cell(column).role, ""))
+            AsIs(text, style=STYLES.get(row.cell(column).role, ""))
             for text, column in zip(line, columns, strict=True)
         ]
         table.add_row(*cells, style=STYLES.get(row.role, ""))

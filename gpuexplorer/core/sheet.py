@@ -6,7 +6,7 @@ A row has a cell for each column it fills, and the keys of the chart's marks tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Flag, auto
 from functools import cached_property
@@ -52,6 +52,8 @@ class Column:
     """The SI unit of its cells' values; empty for words and plain numbers."""
     words: bool = False
     """Whether its cells are words, which stand at the left; figures stand at the right."""
+    names: bool = False
+    """Whether its cells are names, such as an option's values, which no language changes."""
     fields: Mapping[str, str] = field(default_factory=dict)
     """Its columns in a file, each with the attribute of a cell's ``record`` that stands there;
     an empty attribute is the cell's ``value``. Without any, no file has it."""
@@ -171,16 +173,20 @@ def told(sheet: Sheet) -> Sheet:
     """
     if language.current() == language.ENGLISH:
         return sheet
+    names = {column.name for column in sheet.columns if column.names}
     return Sheet(
         tr(sheet.title),
         tuple(replace(one, title=tr(one.title), tip=tr(one.tip)) for one in sheet.columns),
-        tuple(map(_told, sheet.rows)),
+        tuple(_told(row, names) for row in sheet.rows),
         tuple(map(tr, sheet.notes)),
     )
 
 
-def _told(row: Row) -> Row:
-    cells = {name: replace(cell, text=tr(cell.text)) for name, cell in row.cells.items()}
+def _told(row: Row, names: Collection[str]) -> Row:
+    cells = {
+        column: cell if column in names else replace(cell, text=tr(cell.text))
+        for column, cell in row.cells.items()
+    }
     marks = {key: tr(words) for key, words in row.marks.items()}
     return replace(
         row, title=tr(row.title), cells=cells, tip=tr(row.tip), marks=marks, note=tr(row.note),

@@ -148,7 +148,7 @@ def sum_up(name: str, title: str, planned: int, checks: list[CheckResult]) -> Se
 
 
 SECTIONS = (
-    Column("name", "section", words=True, media=Medium.TERMINAL),
+    Column("name", "section", words=True, names=True, media=Medium.TERMINAL),
     Column("title", "what it tests", words=True),
     Column("checks", "checks"),
     Column("passed", "passed"),

@@ -147,3 +147,21 @@ def test_a_styled_sentence_is_told_whole_and_its_name_keeps_the_style(made_up: P
     assert made.plain == tr(line.plain) != line.plain
     assert [made.plain[span.start : span.end] for span in made.spans] == ["opencl"]
     assert told(AsIs("use it")).plain == "use it"
+
+
+def test_a_section_of_the_self_test_is_named_as_its_option_names_it(
+    made_up: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gpuexplorer.cli.messages import output_console
+    from gpuexplorer.cli.sheets import print_sheet
+    from gpuexplorer.selftest.report import SectionResult, sheet_of
+
+    language.use(made_up)
+    result = SectionResult(
+        name="occupancy", title="formula", planned=1, passed=1, failed=0, skipped=0, time_s=1.0
+    )
+    print_sheet(sheet_of([result]), output_console())
+    heads, row = filter(None, capsys.readouterr().out.splitlines())
+    assert tr("occupancy") != "occupancy"
+    assert row.startswith("occupancy ")
+    assert heads.startswith(tr("section"))

@@ -58,9 +58,9 @@ SMALL = """
     passed passes peak person phases pinned place plan points power precision precisions
     predicted program programs rate ratio read ready reference refused registers remarks remedy
     request requested requests result rounds run rung running runs same sample samples seconds
-    sectors seed self shapes share size sizes skipped slower source space speed stack standing
-    starred start starting state stopped stopping study sum sums suspect suspended sweep switch
-    switches tag tags temperature text thread threads throttled throughput time timing title
+    section sectors seed self shapes share size sizes skipped slower source space speed stack
+    standing starred start starting state stopped stopping study sum sums suspect suspended sweep
+    switch switches tag tags temperature text thread threads throttled throughput time timing title
     today tolerance total transfer transfers trust tunable tunables tuned tuning turns units
     unknown untouched usage used user value variant variants verdict verified verifying version
     versions voltage waiting warning what when where window work workload workloads write wrong
