@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.words import files
 from tests.words.glossary import terms, terms_amiss
+from tests.words.page_names import names, names_amiss
 from tests.words.sources import everything
 
 MARK = re.compile(r"#+ |\| *|- |\d+\. ")
@@ -59,8 +60,13 @@ def faults(path: Path) -> Iterator[str]:
             yield f"{key[0]!r} is not said any more; {UPDATE}"
     elif now != held:
         yield f"{now} % of it is told, and {held} % was before; {UPDATE}, and tell what is new"
+    shown = names(told)
     for page, own in files.pages(path.stem).items():
-        if own.is_file() and outline(own) != outline(page):
+        if not own.is_file():
+            continue
+        text, own_text = page.read_text(encoding="utf-8"), own.read_text(encoding="utf-8")
+        yield from (f"{own.name}: {one}" for one in names_amiss(text, own_text, shown))
+        if outline(own) != outline(page):
             unlike = [one for one in ndiff(outline(page), outline(own)) if one[0] in "+-"]
             yield f"{own.name} is built otherwise than {page.name}: {', '.join(unlike[:4])}"
     wanted = terms(path)
