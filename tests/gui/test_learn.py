@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.cli import main
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model import compare_file
 from gpuexplorer.gui.model.lessons import EXERCISE
@@ -54,7 +55,7 @@ def measured(window: MainWindow, qtbot: QtBot, button: str) -> None:
     press(window, button)
     assert view.running
     until(qtbot, lambda: not view.running, PATIENCE_MS)
-    assert view.status.text() == "Measured.", view.status.text()
+    assert view.status.text() == tr("Measured."), view.status.text()
 
 
 def test_a_whole_lesson_is_guessed_measured_explained_and_solved(
@@ -293,15 +294,23 @@ def test_tab_reaches_every_control_of_a_lesson(qtbot: QtBot, open_window: OpenWi
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "language"),
     [
-        pytest.param(one.name, marks=() if one.name == "threads-and-blocks" else pytest.mark.long)
+        pytest.param(
+            one.name, language, marks=() if one.name == "threads-and-blocks" else pytest.mark.long
+        )
         for one in lesson_folders(shipped_folder())
+        for language in ("en", "zh_CN")
     ],
 )
 def test_each_lesson_is_gone_through_to_its_end(
-    qtbot: QtBot, open_window: OpenWindow, name: str
+    qtbot: QtBot,
+    open_window: OpenWindow,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    language: str,
 ) -> None:
+    monkeypatch.setenv("GPUEXPLORER_LANGUAGE", language)
     window = open_window()
     view = learn_of(window, qtbot)
     press(window, f"lessonOpen_{name}")
@@ -316,17 +325,18 @@ def test_each_lesson_is_gone_through_to_its_end(
         assert view.measure.charts[one].isVisible()
     assert view.measure.answer.text()
     press(window, "lessonNext")
+    holds = tr("Here it is 0, and the lesson says 0: it holds.").rpartition("0")[2]
     for claim in lesson.manifest.claims:
         here = view.why.claims[claim.name].text()
-        assert here.endswith("it holds.") or claim.kind == "card", here
+        assert here.endswith(holds) or claim.kind == "card", here
     press(window, "lessonNext")
     press(window, "lessonStart")
     measured(window, qtbot, "lessonCheck")
-    assert view.exercise.verdict.text() == "Not yet."
+    assert view.exercise.verdict.text() == tr("Not yet.")
     answer = view._config(lesson.manifest.exercise.answer)
     assert answer is not None and window.session.experiment.restore_run(answer)
     measured(window, qtbot, "lessonCheck")
-    assert view.exercise.verdict.text() == "Solved.", view.exercise.asks.text()
+    assert view.exercise.verdict.text() == tr("Solved."), view.exercise.asks.text()
     assert read_progress().lessons[name].solved_utc is not None
 
 
