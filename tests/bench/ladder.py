@@ -97,7 +97,7 @@ def main() -> int:
     known = load(())
     names = options.workload or [name for name, one in known.items() if is_ladder(one)]
     problems = LISTS.get(options.list) or [
-        Problem(name, {} if size is None else {"": size}, precision, tuple(options.leave_out))
+        Problem(name, sized(pick(known, name), size), precision, tuple(options.leave_out))
         for name, size, precision in product(names, options.size, options.precision)
     ]
     found = []
@@ -110,6 +110,11 @@ def main() -> int:
     print(json.dumps({"ladders": found}, indent=2))
     short = [s for s in found if not options.least <= s["best_rung_to_best_library"]["ratio"]]
     return 1 if short else 0
+
+
+def sized(workload: Workload, size: int | None) -> dict[str, int]:
+    """Return a size with another value of its first symbol; empty: the manifest's."""
+    return {} if size is None else {next(iter(workload.manifest.sizes)): size}
 
 
 def is_ladder(workload: Workload) -> bool:
