@@ -124,6 +124,7 @@ def environment_as_before() -> Iterator[None]:
         else:
             del os.environ[name]
     language.use(language.ENGLISH)
+    language.use_decimal_comma(False)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -19,6 +19,7 @@ from gpuexplorer.charts.style import STROKES, THEMES, Theme, marker_of
 from gpuexplorer.charts.ticks import log_ticks, tick_words
 from gpuexplorer.charts.told import told
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
+from gpuexplorer.core.language import in_file
 from gpuexplorer.core.text import columns, wrapped
 from gpuexplorer.core.units import si_scale
 from gpuexplorer.exchange import atomic_file
@@ -77,7 +78,8 @@ def render(spec: ChartSpec, path: Path, *, theme: str = "light") -> None:
     chosen = check_chart_target(path)
     import matplotlib as mpl
 
-    spec = told(spec)
+    with in_file():
+        spec = told(spec)
     with atomic_file(path) as stream, mpl.rc_context(_settings(spec, THEMES[theme])):
         try:
             draw(spec, THEMES[theme]).savefig(
@@ -97,7 +99,8 @@ def svg_text(spec: ChartSpec, *, theme: str = "light") -> str:
     check_chart_target(Path("chart.svg"))
     import matplotlib as mpl
 
-    spec, stream = told(spec), io.BytesIO()
+    with in_file():
+        spec, stream = told(spec), io.BytesIO()
     with mpl.rc_context(_settings(spec, THEMES[theme])):
         try:
             draw(spec, THEMES[theme]).savefig(stream, format="svg", metadata={"Date": None})

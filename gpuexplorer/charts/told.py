@@ -20,7 +20,7 @@ Part = TypeVar("Part", bound=msgspec.Struct)
 
 def told(chart: ChartSpec) -> ChartSpec:
     """Return a chart with its words as the language says them."""
-    return chart if language.current() == language.ENGLISH else _told(chart)
+    return _told(chart) if language.changes() else chart
 
 
 def _told(part: Part) -> Part:

@@ -97,6 +97,7 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     settings = Settings()
     asked = QLocale.system().uiLanguages()
     language.use(chosen(options.language, remembered=settings.language, system=asked))
+    language.use_decimal_comma(QLocale.system().decimalPoint() == ",")
     existing = QApplication.instance()
     if existing is None:
         gc.freeze()  # what was imported stays, and need not be walked through

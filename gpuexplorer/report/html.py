@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-from gpuexplorer.core.language import tr
+from gpuexplorer.core.language import in_file, tr
 from gpuexplorer.core.sheet import Medium, Sheet
 from gpuexplorer.core.sheet import told as sheet_told
 from gpuexplorer.core.text import visible
@@ -24,7 +24,8 @@ def text(value: object) -> str:
 
 def told(value: object) -> str:
     """Return a value as text of a page, in the language of the process."""
-    return text(tr(str(value)))
+    with in_file():
+        return text(tr(str(value)))
 
 
 def table(
@@ -80,7 +81,8 @@ def sheet_sections(sheet: Sheet) -> str:
 
     A part without any figure is a list of its rows' reasons.
     """
-    body, sheet = "", sheet_told(sheet)
+    with in_file():
+        body, sheet = "", sheet_told(sheet)
     for part, rows in sheet.parts_on(Medium.PAGE).items():
         above = bullets(sheet.notes) if not body else ""
         if part and all(row.note for row in rows):

@@ -12,7 +12,7 @@ from getpass import getuser
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QLocale, QSize, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -29,6 +29,7 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core import language
 from gpuexplorer.core.language import available
+from gpuexplorer.core.language.figures import with_comma
 from tests.gui import looks
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until
@@ -41,6 +42,8 @@ NAMES = {
     "Processor", "numpy", "pocl", "MSVC", "driver", "ncu", "openblas", "scipy", getuser(),
 }  # fmt: skip
 """Keys, and names of what stands in the session and on the machine."""
+CODE = ("gpu", "imp")
+"""How what is copied begins: a command, a script."""
 AS_THEY_ARE = {
     "copyCommandButton", "copyScriptButton", "language_en", "sweepValues_fill",
     "sweepValues_cache", "sweepValues_precision",
@@ -53,6 +56,7 @@ import json, os, sys
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from gpuexplorer.core.language import available
+from gpuexplorer.core.language.figures import with_comma
 from gpuexplorer.gui import app
 
 available.folder = lambda: Path(sys.argv[1])
@@ -136,18 +140,28 @@ def _cells(who: str, view: QAbstractItemView) -> Iterator[tuple[str, str]]:
 
 
 def test_nothing_that_is_said_is_left_in_english(
-    qtbot: QtBot, made_up: Path, open_window: OpenWindow
+    qtbot: QtBot, made_up: Path, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And with a decimal comma no figure has a point."""
+    german = QLocale("de_DE")
+    monkeypatch.setattr(QLocale, "system", lambda: german)
     window = fill(qtbot, open_window())
     assert language.current() == "made-up"
     left: dict[str, str] = {}
+
+    def look(root: QWidget) -> None:
+        for who, text in texts(root):
+            if untranslated(text, *NAMES) or (with_comma(text) != text and text[:3] not in CODE):
+                left[text] = who
+
     places = window.panels.places
     for view in places.views:
         places.show_view(view)
         looks.settle()
-        left |= {text: who for who, text in texts(window) if untranslated(text, *NAMES)}
+        look(window)
     for dialog in dialogs(qtbot, window):
-        left |= {text: who for who, text in texts(dialog) if untranslated(text, *NAMES)}
+        look(dialog)
+    language.use_decimal_comma(False)
     assert not left, "\n".join(f"{who}: {text}" for text, who in left.items())
 
 

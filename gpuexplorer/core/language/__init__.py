@@ -14,21 +14,49 @@ A process says English until ``use`` was called: engines, workers, jobs and the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuexplorer.core.language.english import ENGLISH as ENGLISH
+from gpuexplorer.core.language.figures import with_comma
 
 if TYPE_CHECKING:
     from gpuexplorer.core.language.reader import Reader
 
 _reader: Reader | None = None
 _language = _given = ENGLISH
+_comma = False
+_in_file: ContextVar[bool] = ContextVar("in_file", default=False)
 
 
 def tr(text: str) -> str:
     """Return a text in the language of this process; what is no sentence of ours as it is."""
-    return text if _reader is None else _reader.told(text)
+    told = text if _reader is None else _reader.told(text)
+    return with_comma(told) if _comma and not _in_file.get() else told
+
+
+def changes() -> bool:
+    """Return whether ``tr`` changes anything here: else what is long need not be walked through."""
+    return _reader is not None or (_comma and not _in_file.get())
+
+
+def use_decimal_comma(on: bool) -> None:
+    """Have ``tr`` write figures with a decimal comma, except in files."""
+    global _comma
+    _comma = on
+
+
+@contextmanager
+def in_file() -> Iterator[None]:
+    """Say what is said within for a file: with decimal points, wherever it is read."""
+    before = _in_file.set(True)
+    try:
+        yield
+    finally:
+        _in_file.reset(before)
 
 
 def current() -> str:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFormLayout, QLabel, QWidget
 from gpuexplorer.analysis.advice.roofs import bandwidth_roof
 from gpuexplorer.analysis.rates import items_per_s
 from gpuexplorer.core.ceilings import Ceilings
-from gpuexplorer.core.language import as_is, tr
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.result import Arithmetic, TelemetrySummary
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import percent, quantity, ratio
@@ -100,13 +100,13 @@ class Figures(QWidget):
             value, unit = rate
             self.items.setText(tr(f"{quantity(value, '')} {unit}"))
         self._show_arithmetic(prepared.arithmetic)
-        self.flops.setText(as_is(quantity(flops, "FLOP/s")))
-        self.bandwidth.setText(as_is(quantity(bandwidth, "B/s")))
+        self.flops.setText(tr(quantity(flops, "FLOP/s")))
+        self.bandwidth.setText(tr(quantity(bandwidth, "B/s")))
         self._show_share(
             prepared, bandwidth, bandwidth_roof(prepared.config, prepared.device, ceilings, least_B)
         )
         intensity = prepared.flops / least_B if prepared.flops and least_B else None
-        self.intensity.setText(as_is(ratio(intensity, "FLOP/B")))
+        self.intensity.setText(tr(ratio(intensity, "FLOP/B")))
         resources = prepared.resources
         occupancy, limiter = percent(resources.occupancy), resources.occupancy_limiter
         self._form.setRowVisible(self.occupancy, resources.occupancy is not None)

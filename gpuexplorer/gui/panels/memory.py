@@ -124,7 +124,8 @@ class MemoryBar(QWidget):
         painter.drawText(QRectF(begin, y, self.width(), row), LEFT, tr(title))
         painter.drawText(QRectF(self.width() - share, y, share, row), RIGHT, tr(words))
         painter.setPen(colours.q("text" if nbytes is not None else "disabled"))
-        painter.drawText(QRectF(0, y, self.width() - share - 2, row), RIGHT, quantity(nbytes, "B"))
+        size = QRectF(0, y, self.width() - share - 2, row)
+        painter.drawText(size, RIGHT, tr(quantity(nbytes, "B")))
 
 
 def _off(error: float) -> str:

@@ -127,12 +127,12 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the words at ticks."""
         if self.logMode:
-            return tick_words([10.0**v for v in values], self._unit)
+            return [tr(words) for words in tick_words([10.0**v for v in values], self._unit)]
         if not values:
             return []
         factor, prefix = si_scale(max(abs(v) for v in values))
         decimals = max(0, -math.floor(math.log10(abs(spacing) * factor) + 1e-9)) if spacing else 0
-        return [f"{v * factor:.{decimals}f} {prefix}{self._unit}".strip() for v in values]
+        return [tr(f"{v * factor:.{decimals}f} {prefix}{self._unit}".strip()) for v in values]
 
     def logTickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the words at ticks of a log axis."""

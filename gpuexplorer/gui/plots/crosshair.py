@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pyqtgraph as pg
 from PySide6.QtCore import QObject, QPointF
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.plots.base import Plot, line_pen
 from gpuexplorer.gui.show.overlay import Text, Texts
@@ -62,7 +63,7 @@ class Crosshair(QObject):
         value = 10.0 ** place.y() if self._plot.log else place.y()
         texts = [
             Text(
-                quantity(value, "s"), left, place.y(), chart.text, (0.0, 1.0), (4.0, -2.0),
+                tr(quantity(value, "s")), left, place.y(), chart.text, (0.0, 1.0), (4.0, -2.0),
                 behind=chart.panel,
             )
         ]  # fmt: skip

@@ -264,9 +264,9 @@ class DevicePlots(QWidget):
             wide = for_text(AXIS_WIDTH)
             gutter = QRectF(area.left() - wide, area.top() - 1, wide - 6, for_text(14))
             flags = Qt.AlignmentFlag.AlignRight
-            painter.drawText(gutter, flags, in_words(figure, high))
+            painter.drawText(gutter, flags, tr(in_words(figure, high)))
             gutter.moveBottom(area.bottom() + 1)
-            painter.drawText(gutter, flags, in_words(figure, low))
+            painter.drawText(gutter, flags, tr(in_words(figure, low)))
         self._paint_side(painter, small, area, figure)
 
     def _paint_side(self, painter: QPainter, small: QFont, area: QRectF, figure: Figure) -> None:

@@ -298,6 +298,7 @@ class MapDrawing(QWidget):
     ) -> None:
         """Write a value as far as it fits; the best has a star, instead of it where both do not."""
         room, advance = rect.width() - 2, QFontMetricsF(font).horizontalAdvance
+        text = tr(text)
         if best:
             text = f"★{text}" if advance(f"★{text}") <= room else "★"
         if advance(text) > room:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QHelpEvent, QWheelEvent
 
 from gpuexplorer.charts.spec import Axis
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.plots.base import OUTSIDE_PX, TOP_PX, Plot, QuantityAxis
 from gpuexplorer.gui.show.marks import Marks
@@ -100,7 +101,7 @@ class ChartAxis(QuantityAxis):
         if axis.ticks:
             return [f"{self._value(v):.12g}" for v in values]
         if axis.unit == "%":
-            return [f"{v:g} %" for v in values]
+            return [tr(f"{v:g} %") for v in values]
         if not axis.unit and not self.logMode:
             return [f"{v:g}" for v in values]
         return super().tickStrings(values, scale, spacing)

@@ -83,12 +83,12 @@ class PhaseBar(QWidget):
             value = self._phases.get(name)
             painter.setPen(colours.q("text" if value is not None else "disabled"))
             right = QRectF(0, y, self.width() - share_width - 2, tall)
-            painter.drawText(right, RIGHT, quantity(value, "s"))
+            painter.drawText(right, RIGHT, tr(quantity(value, "s")))
             share = None if value is None or total <= 0 else value / total
             painter.setPen(colours.q("muted"))
             painter.drawText(
                 QRectF(self.width() - share_width, y, share_width, tall),
                 RIGHT,
-                percent(share),
+                tr(percent(share)),
             )
         painter.end()
