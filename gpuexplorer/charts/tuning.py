@@ -9,7 +9,7 @@ from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, series
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.tuning import Evaluation, Finalist, Outcome, Tuning
-from gpuexplorer.core.units import plural, quantity, speed, speed_interval
+from gpuexplorer.core.units import plural, quantity, speed
 
 LEAST_SHOWN = 10
 """The chart's axis begins with so many, so that the first points stand apart."""
@@ -20,13 +20,6 @@ DRAWN: dict[Outcome, tuple[str, Role, int]] = {
     "measured": ("measured", "measured", 0),
 }
 BEST_COLOUR = 1
-
-
-def interval_words(finalist: Finalist) -> str:
-    """Return the 95 % interval of a finalist's ratio; empty without one."""
-    if finalist.ratio is None or finalist.ci95_low is None or finalist.ci95_high is None:
-        return ""
-    return speed_interval(finalist.ratio, finalist.ci95_low, finalist.ci95_high)
 
 
 def standing_words(finalist: Finalist, tuning: Tuning) -> str:

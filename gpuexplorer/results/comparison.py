@@ -10,19 +10,17 @@ from gpuexplorer.charts.words import config_words, median_words, unverified_word
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sheet import EMPTY, Cell, Column, Medium, Role, Row, Sheet
-from gpuexplorer.core.units import quantity, speed, speed_interval
+from gpuexplorer.core.units import quantity, speed
 from gpuexplorer.results.conditions import conditions
 
-ENDS = {"ci95_low": "low", "ci95_high": "high"}
 COLUMNS = (
     Column("reference", "", "The reference: the others' times are divided by its. Click another "
            "to take that one", media=Medium.WINDOW),
     Column("configuration", "configuration", "What tells it from the others; the whole is its "
            "tooltip", words=True, fields={"configuration": ""}),
     Column("median", "median", "Median time of one launch", "s", fields={"median_s": ""}),
-    Column("ratio", "speed", "How many times faster or slower than the reference",
-           fields={"ratio": ""}),
-    Column("interval", "95 % interval", "Of that factor", fields=ENDS, gives_way=2),
+    Column("ratio", "speed", "How many times faster or slower than the reference, with the "
+           "factor's 95 % interval", fields={"ratio": "", "ci95_low": "low", "ci95_high": "high"}),
     Column("verdict", "verdict", "What the interval says: faster, slower, same, or that it cannot "
            "be told", words=True, fields={"verdict": ""}),
     Column("turns", "turns", "Turns it took; one whose verdict is clear takes no more. Eight tell "
@@ -32,7 +30,7 @@ COLUMNS = (
            media=Medium.PAGE),
     Column("warnings", "to know", "What differs beside the configuration: source, compiler, "
            "driver, device", words=True, media=Medium.WINDOW, fields={"to_know": ""},
-           gives_way=3),
+           gives_way=2),
 )  # fmt: skip
 
 
@@ -103,15 +101,14 @@ def _row(one: Entry) -> Row:
     line = one.line
     verdict = "reference" if one.reference else line.verdict or ""
     role: Role = "reference" if one.reference else line.verdict or ""
-    factor = interval = ""
+    factor = ""
     if line.ratio is not None and line.low and line.high:
-        factor, interval = speed(line.ratio), speed_interval(line.ratio, line.low, line.high)
+        factor = speed(line.ratio, line.low, line.high)
     cells = {
         "reference": Cell("◉" if one.reference else "○", one.reference),
         "configuration": Cell(line.label, line.label),
         "median": one.median,
-        "ratio": Cell(factor, line.ratio),
-        "interval": Cell(interval, line.ratio, line),
+        "ratio": Cell(factor, line.ratio, line),
         "verdict": Cell(verdict, verdict, role=role),
         "turns": Cell(str(one.turns), one.turns) if one.turns else EMPTY,
         "too_slow": Cell({True: "yes", False: "no", None: "–"}[one.too_slow], one.too_slow),

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from gpuexplorer.charts.tuning import (
     conclusions,
     evaluation_words,
-    interval_words,
     standing_words,
 )
 from gpuexplorer.charts.words import knob_words
@@ -26,15 +25,17 @@ COLUMNS = (
     Column("configuration", "configuration", "Block and tunables", words=True),
     Column("time", "time", "Median time of one launch", "s"),
     Column(
-        "ratio", "speed", "How many times slower than the fastest, measured in turns", gives_way=2
+        "ratio",
+        "speed",
+        "How many times slower than the fastest in turns, with the factor's 95 % interval",
+        gives_way=1,
     ),
-    Column("interval", "95 % interval", "Of that factor", gives_way=1),
     Column(
         "standing",
         "beside the best",
         "Whether it can be told from the fastest",
         words=True,
-        gives_way=3,
+        gives_way=2,
     ),
 )
 TRIED = ("number", "outcome", "median_s", "min_s", "samples", "reason", "time_s")
@@ -58,8 +59,9 @@ def leaders_sheet(evaluations: Sequence[Evaluation]) -> Sheet:
     for one in leaders:
         time_s = one.median_s
         ratio = time_s / best_s if time_s and best_s else None
+        apart = speed(ratio) if ratio != 1.0 else ""
         standing = Cell("not measured in turns yet")
-        rows.append(_row(one.config, time_s, ratio, "", standing, tried[one.config.key]))
+        rows.append(_row(one.config, time_s, Cell(apart, ratio), standing, tried[one.config.key]))
     return Sheet("The fastest configurations so far", COLUMNS, tuple(rows))
 
 
@@ -86,15 +88,14 @@ def _finalist(one: Finalist, tuning: Tuning, tried: Sequence[Evaluation]) -> Row
     beside: Role = "best" if one.config == tuning.best else one.verdict or ""
     standing = Cell(standing_words(one, tuning), role=beside)
     role: Role = "best" if one.config == tuning.chosen else ""
-    interval = interval_words(one)
-    return _row(one.config, one.median_s, one.ratio, interval, standing, tried, role)
+    apart = speed(one.ratio, one.ci95_low, one.ci95_high) if one.ratio != 1.0 else ""
+    return _row(one.config, one.median_s, Cell(apart, one.ratio), standing, tried, role)
 
 
 def _row(
     config: RunConfig,
     time_s: float | None,
-    ratio: float | None,
-    interval: str,
+    ratio: Cell,
     standing: Cell,
     tried: Iterable[Evaluation],
     role: Role = "",
@@ -103,8 +104,7 @@ def _row(
     cells = {
         "configuration": Cell(words),
         "time": Cell(quantity(time_s, "s"), time_s),
-        "ratio": Cell(speed(ratio) if ratio != 1.0 else "", ratio),
-        "interval": Cell(interval, ratio if interval else None),
+        "ratio": ratio,
         "standing": standing,
     }
     marks = {str(e.number): evaluation_words(e) for e in tried}

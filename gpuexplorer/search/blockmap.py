@@ -60,6 +60,8 @@ class MapCell:
     """Ends of the median's 95 % interval; None for too few launches."""
     ci95_high_s: Seconds | None = None
     samples: Count = 0
+    looked_s: Seconds | None = None
+    """What its fastest launch typically took in looks; by this it was held against the best."""
     turns: Count = 0
     """Turns that it took beside the best; 0 for one that took none."""
     flops: Amount = 0.0
@@ -71,16 +73,6 @@ class MapCell:
     resources: Resources | None = None
     not_verified: Annotated[str, msgspec.Meta(max_length=200)] = ""
     """What nobody knows to be right of its result, in words; empty where all was verified."""
-
-    @property
-    def flop_per_s(self) -> float | None:
-        """Useful operations a second."""
-        return self.flops / self.time_s if self.flops and self.time_s else None
-
-    @property
-    def bandwidth_B_per_s(self) -> float | None:
-        """Compulsory bytes a second."""
-        return self.compulsory_B / self.time_s if self.compulsory_B and self.time_s else None
 
 
 @dataclass
@@ -347,6 +339,7 @@ class BlockMap:
             ci95_low_s=summary.ci95_low_s,
             ci95_high_s=summary.ci95_high_s,
             samples=record.samples,
+            looked_s=runner.typical_s if runner.fastest_s else None,
             turns=len(runner.turns_s),
             flops=record.prepared.flops,
             compulsory_B=sum(t.total_B for t in record.prepared.traffic if t.kind == "compulsory"),

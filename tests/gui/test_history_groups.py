@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.compared import document_and_runs as comparison_parts
+from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import document_and_runs as study_parts
 from gpuexplorer.core.tuning import Tuning
@@ -183,6 +184,11 @@ def map_parts() -> tuple[dict[str, Any], list[RunResult]]:
     return {
         "schema": "gpuexplorer/block-map/1", "request": request, "x": [16], "y": [1, 2, 4, 8],
         "z": 1, "best": [16, 1, 1], "ties": [[16, 2, 1]],
+        "beside": [
+            {"block": [16, 1, 1], "looked_s": 1e-3, "turns": 12, "ratio": None},
+            {"block": [16, 4, 1], "looked_s": 2e-3, "turns": 6, "ratio": {
+                "ratio": 1.5, "ci95_low": 1.4, "ci95_high": 1.6, "pairs": 6, "verdict": "slower"}},
+        ],
     }, runs  # fmt: skip
 
 
@@ -237,6 +243,9 @@ def test_it_is_opened_in_its_view_after_a_restart(
         assert [cell.time_s for cell in surface.cells] == [
             *(run.timing.median_s for run in results), None,
         ]  # fmt: skip
+        beside = [(cell.looked_s, cell.turns) for cell in surface.cells]
+        assert beside == [(1e-3, 12), (None, 0), (2e-3, 6), (None, 0)]
+        assert surface.cells[2].ratio == Comparison(1.5, 1.4, 1.6, 6, "slower")
 
 
 def test_a_group_that_cannot_be_shown_says_why(qtbot: QtBot, open_window: OpenWindow) -> None:

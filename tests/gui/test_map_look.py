@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gpuexplorer.charts.colours import shared_prefix
 from gpuexplorer.charts.render import render
 from gpuexplorer.core.comparison import Comparison
+from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.result import Resources
 from gpuexplorer.gui.model.blockmap import MapModel, MeasurableMap
@@ -30,6 +31,7 @@ from gpuexplorer.gui.model.map_look import (
 )
 from gpuexplorer.search.block_grid import Grid
 from tests.support.problems import device
+from tests.support.racecourse import Bench
 from tests.support.situations import H100, shipped
 
 CPU = device(threads=1)
@@ -280,6 +282,53 @@ def test_a_tie_shows_the_paired_ratio_that_decided_and_how_many_turns_it_took() 
     dropped = look.cell_words(held.cells[5])
     assert "faster" not in dropped, "it is not the best, whatever its early look says"
     assert "took no turns beside the best: it was slower when both were looked at" in dropped
+
+
+def test_no_cell_looks_better_than_the_best_because_the_machine_was_at_another_pace() -> None:
+    _, _, held = planned()
+    time(held, {0: 8.0e-3, 1: 10e-3, 2: 8.4e-3, 3: 10.2e-3, 4: 21e-3, 5: 9.0e-3})
+    best = held.cells[1].block
+    looks_s = {0: 6.0e-3, 1: 5.0e-3, 2: 5.1e-3, 3: 5.2e-3, 4: 10e-3, 5: 4.9e-3}
+    for number, looked_s in looks_s.items():
+        held.cells[number] = dataclasses.replace(held.cells[number], looked_s=looked_s)
+    ratio = Comparison(1.04, 1.03, 1.05, 12, "slower")
+    held.cells[2] = dataclasses.replace(held.cells[2], ratio=ratio, turns=12)
+    held.best, held.ties = best, frozenset({best})
+    look = Look(held, "time")
+    seen = [look.text(held.cells[n]) for n in range(6)]
+    assert seen == ["12.0", "10.0", "10.4", "10.2", "21.0", "10.0"], "looks, turns, own medians"
+    for colouring in ("time", "throughput", "best"):
+        drawn = Look(held, colouring)
+        shades = [drawn.shade(held.cells[n]) or 0.0 for n in range(6)]
+        assert max(shades) == shades[1] == pytest.approx(1)
+        assert shades[0] < shades[2] < shades[1]
+    words = look.cell_words(held.cells[2])
+    assert "10.4 ms beside the best" in words and "1.040× slower (1.030–1.050) in turns" in words
+    assert "by itself it took 8.40 ms, at another pace of the machine" in words
+    assert "at another pace" not in look.cell_words(held.cells[3])
+    chart = map_chart(held, "time")
+    (cells, *_) = chart.rows[0][0].series
+    assert cells.z is not None and cells.z[:6] == pytest.approx(
+        [12e-3, 10e-3, 10.4e-3, 10.2e-3, 21e-3, 10e-3]
+    )
+
+
+def test_a_map_raced_on_a_machine_that_gets_busy_shows_its_best_as_the_best() -> None:
+    _, _, held = planned()
+
+    def true_s(block: Block) -> float:
+        quiet_s = 4e-3 * (1 + 0.3 * abs(math.log2(block[0] / 32)) + 0.01 * math.log2(block[1]))
+        return quiet_s * (2.0 if held.map.race.phase == "turns" else 1.0)
+
+    held.map.run(Bench(CPU, true_s).measure, held.take)
+    held.cells, held.best, held.ties = held.map.cells, held.map.best, held.map.ties
+    assert held.best == (32, 1, 1)
+    best = next(cell for cell in held.cells if cell.block == held.best)
+    assert any(c.time_s < best.time_s for c in held.cells if c.time_s and best.time_s), "as told"
+    for colouring in ("time", "throughput", "best"):
+        look = Look(held, colouring)
+        shades = {c.block: s for c in held.cells if (s := look.shade(c)) is not None}
+        assert max(shades.values()) == shades[held.best]
 
 
 def test_a_wide_interval_of_a_cell_stands_with_its_ends() -> None:

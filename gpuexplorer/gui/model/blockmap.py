@@ -95,6 +95,16 @@ class MeasurableMap(Surface):
             "best": self.map.best if self.map.done else None,
             BEST_RUN: self.map.best_run,
             "ties": sorted(self.map.ties),
+            "beside": [
+                {
+                    "block": cell.block,
+                    "looked_s": cell.looked_s,
+                    "turns": cell.turns,
+                    "ratio": msgspec.to_builtins(cell.ratio),
+                }
+                for cell in self.map.cells
+                if cell.looked_s is not None
+            ],
         }
 
     @property
@@ -190,7 +200,8 @@ class MapModel:
             number = held.wanted.grid.number(block)
             cell = held.cells[number] if number is not None else None
             if cell is not None and cell.time_s:
-                time, device = quantity(cell.time_s, "s"), held.wanted.device.name
+                time = quantity(Look(held, "time").time_s(cell), "s")
+                device = held.wanted.device.name
                 if held.wanted.host != held_on[0].wanted.host:
                     device = f"{device} of {held.wanted.host or 'this machine'}"
                 parts.append(f"{device} took {time}, in a map of its own")

@@ -13,8 +13,10 @@ from typing import Any
 
 import msgspec
 
+from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import Block, RunConfig, RunRequest
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.fields import Count, Seconds
 from gpuexplorer.core.result import RunResult, not_verified
 from gpuexplorer.core.studies import STUDY_GROUP
 from gpuexplorer.core.sweep import SweepDocument, SweptRun, Why, sweep_json
@@ -149,6 +151,15 @@ def _sweep_document(whole: WholeGroup, axes: Mapping[str, list[Any]]) -> SweepDo
     )  # fmt: skip
 
 
+class _Beside(msgspec.Struct):
+    """How a block stood beside the best."""
+
+    block: Block
+    looked_s: Seconds | None = None
+    turns: Count = 0
+    ratio: Comparison | None = None
+
+
 class _MapDocument(msgspec.Struct):
     """What the group of a block map says of it."""
 
@@ -158,6 +169,7 @@ class _MapDocument(msgspec.Struct):
     z: int
     best: Block | None = None
     ties: tuple[Block, ...] = ()
+    beside: tuple[_Beside, ...] = ()
 
 
 def _map(whole: WholeGroup) -> HeldMap:
@@ -167,13 +179,15 @@ def _map(whole: WholeGroup) -> HeldMap:
         raise _cannot(whole, str(error)) from None
     grid, device = Grid(said.x, said.y, said.z), device_of(whole.runs[-1])
     by_block = {run.config.block: run for run in whole.runs}
+    beside = {one.block: one for one in said.beside}
     leads = {said.best, *said.ties}
     cells = []
     for number in range(grid.count):
         block = grid.block(number)
         run = by_block.get(block)
         if run is not None:
-            cells.append(_cell(block, run, out=said.best is not None and block not in leads))
+            out = said.best is not None and block not in leads
+            cells.append(_cell(block, run, beside.get(block, _Beside(block)), out=out))
         elif said.best is None:
             cells.append(MapCell(block, "waiting", LEFT))
         else:
@@ -190,7 +204,7 @@ def _map(whole: WholeGroup) -> HeldMap:
     return map_file.decode(map_file.encode(HeldMap(surface, lambda: surface.runs)), HISTORY)
 
 
-def _cell(block: Block, run: RunResult, *, out: bool) -> MapCell:
+def _cell(block: Block, run: RunResult, beside: _Beside, *, out: bool) -> MapCell:
     timing = run.timing
     return MapCell(
         block=block,
@@ -200,6 +214,9 @@ def _cell(block: Block, run: RunResult, *, out: bool) -> MapCell:
         ci95_low_s=timing.ci95_low_s,
         ci95_high_s=timing.ci95_high_s,
         samples=timing.samples,
+        looked_s=beside.looked_s,
+        turns=beside.turns,
+        ratio=beside.ratio,
         flops=(run.throughput.flop_per_s or 0.0) * timing.median_s,
         compulsory_B=sum(t.total_B for t in run.traffic if t.kind == "compulsory"),
         out=out,

@@ -19,8 +19,8 @@ LABELS: dict[Colouring, str] = {
     "best": "share of the best's speed",
 }
 METHOD = (
-    "A time is the median of a block's launches. Who is best is decided by ratios of turns that "
-    "stood side by side."
+    "A time is the median of a block's launches, or, where the machine's pace has changed "
+    "meanwhile, the best's time by the ratio at which both stood side by side. Such ratios decide."
 )
 TIE_COLOUR = 1
 
@@ -71,7 +71,7 @@ def _value(look: Look, cell: MapCell) -> float:
         return math.inf if cell.state == "waiting" else math.nan
     if look.colouring == "best":
         return 100 * look.fraction(cell)
-    value = cell.time_s if look.colouring == "time" else look.rate(cell)
+    value = look.time_s(cell) if look.colouring == "time" else look.rate(cell)
     return math.nan if value is None else value
 
 

@@ -40,6 +40,8 @@ SLOW = 1.25
 HALF = 0.6
 FAST = 1.05
 """The other way round: far from full, and nearly as fast as the best."""
+ALIKE = 1.05
+"""A block's own median stands for it unless it is so many times off what decided."""
 PHASES = {
     "survey": "First looks, coarse to fine",
     "race": "Racing the contenders",
@@ -66,8 +68,9 @@ class Look:
         timed = [c for c in held.cells if c.time_s and c.state == "measured"]
         times = [c.time_s for c in timed if c.time_s]
         best = next((c for c in timed if c.block == held.best), None)
+        self._best = best
         self.best_s = best.time_s if best is not None else min(times, default=None)
-        self.slowest_s = max(times, default=None)
+        self.slowest_s = max((s for c in timed if (s := self.time_s(c))), default=None)
         self.works_with_bytes = bool(timed) and not any(c.flops for c in timed)
         self.rate_unit = "B/s" if self.works_with_bytes else "FLOP/s"
         self._most = max((self.rate(c) or 0.0 for c in timed), default=0.0)
@@ -78,17 +81,44 @@ class Look:
 
     # ---- values
 
+    def time_s(self, cell: MapCell) -> float | None:
+        """Return what a block takes on the map: the median of its launches, as its run has it.
+
+        Where the machine's pace has changed meanwhile, that would say other than what decided: then
+        it is the best's time, by the ratio at which both stood side by side.
+        """
+        if not cell.time_s or self.best_s is None or cell is self._best:
+            return cell.time_s
+        beside_s = self._beside(cell) * self.best_s
+        alike = 1 / ALIKE <= cell.time_s / beside_s <= ALIKE
+        contradicts = (cell.time_s < self.best_s) != (beside_s < self.best_s)
+        return cell.time_s if alike and not contradicts else beside_s
+
+    def _beside(self, cell: MapCell) -> float:
+        """Return the ratio that decided: that of the turns, or of the looks at both.
+
+        Looks alone make nobody faster than the best.
+        """
+        if cell.ratio is not None:
+            return cell.ratio.ratio
+        best = self._best
+        own_s, best_s = cell.time_s or 0.0, self.best_s or math.inf
+        if best is not None and best.looked_s and cell.looked_s:
+            own_s, best_s = cell.looked_s, best.looked_s
+        return max(own_s / best_s, 1.0)
+
     def rate(self, cell: MapCell) -> float | None:
         """Return a cell's operations a second, or bytes where the work counts none."""
-        return cell.bandwidth_B_per_s if self.works_with_bytes else cell.flop_per_s
+        time_s = self.time_s(cell)
+        work = cell.compulsory_B if self.works_with_bytes else cell.flops
+        return work / time_s if work and time_s else None
 
     def ratio(self, cell: MapCell) -> float | None:
         """Return a cell's time over the best's: that of their turns where they took some."""
         if cell.ratio is not None:
             return cell.ratio.ratio
-        if not cell.time_s or not self.best_s:
-            return None
-        return cell.time_s / self.best_s
+        time_s = self.time_s(cell)
+        return time_s / self.best_s if time_s and self.best_s else None
 
     def fraction(self, cell: MapCell) -> float:
         """Return how near a cell comes to the best; one found to be slower never comes above."""
@@ -97,7 +127,8 @@ class Look:
 
     def shade(self, cell: MapCell) -> float | None:
         """Return a cell's place on the colour scale, 0 slow to 1 fast; None without a time."""
-        return self.shade_of(cell.time_s, self.rate(cell)) if cell.time_s else None
+        time_s = self.time_s(cell)
+        return self.shade_of(time_s, self.rate(cell)) if time_s else None
 
     def shade_of(self, time_s: float, rate: float | None = None) -> float | None:
         """Return the place on the colour scale of a time, and of the rate that it means."""
@@ -116,7 +147,7 @@ class Look:
             return ""
         if self.colouring == "best":
             return f"{100 * self.fraction(cell):.0f}" if self.best_s else ""
-        value = cell.time_s if self.colouring == "time" else self.rate(cell)
+        value = self.time_s(cell) if self.colouring == "time" else self.rate(cell)
         return plain(value * self._factor) if value is not None else ""
 
     @property
@@ -200,7 +231,9 @@ class Look:
             state = STATES.get(cell.state)
             words = (shape, *([state] if state else []), cell.reason or "not measured yet")
             return ": ".join(words)
-        parts = [time_words(cell)]
+        time_s = self.time_s(cell)
+        own = time_s == cell.time_s
+        parts = [time_words(cell) if own else f"{quantity(time_s, 's')} beside the best"]
         rate = self.rate(cell)
         if rate is not None:
             parts.append(quantity(rate, self.rate_unit))
@@ -216,7 +249,10 @@ class Look:
                 if limiter and occupancy < 1
                 else f"occupancy {percent(occupancy)}"
             )
-        return f"{shape}: {', '.join(parts)}"
+        told = f"{shape}: {', '.join(parts)}"
+        if own:
+            return told
+        return f"{told}; by itself it took {time_words(cell)}, at another pace of the machine"
 
     def ratio_words(self, cell: MapCell) -> str:
         """Return how a cell stands to the best."""
@@ -230,7 +266,7 @@ class Look:
         if cell.ratio is None:
             if tied:
                 return "cannot be told from the best: too few turns beside it"
-            if ratio < 1:  # as the machine was by then
+            if ratio <= 1:  # as the machine was by then
                 return "took no turns beside the best: it was slower when both were looked at"
             return speed_than(ratio, "the best")
         compared = speed(ratio, cell.ratio.ci95_low, cell.ratio.ci95_high)

@@ -322,11 +322,12 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
     def _live_words(self, cell: MapCell) -> str:
         """Say why Live shows another time for a cell's block, where it does."""
         held, run = self.model.shown, self._session.live_model.current
-        if held is None or run is None or run.summary is None or not cell.time_s:
+        time_s = self._drawn.time_s(cell) if self._drawn is not None else None
+        if held is None or run is None or run.summary is None or not time_s:
             return ""
         if run.config.block != cell.block or held.wanted.caption.moved(run.config):
             return ""
-        if 1 / ALIKE <= run.summary.median_s / cell.time_s <= ALIKE:
+        if 1 / ALIKE <= run.summary.median_s / time_s <= ALIKE:
             return ""
         live = quantity(run.summary.median_s, "s")
         return f"Live shows {live}, measured by itself and at another time"
