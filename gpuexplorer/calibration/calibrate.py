@@ -123,11 +123,11 @@ class Calibration:
         measure: Callable[[NextRun], RunResult],
         on_step: Callable[[NextRun], None] = lambda task: None,
         *,
-        ends: type[ExplorerError] | tuple[()] = (),
+        ends: type[ExplorerError] | tuple[type[ExplorerError], ...] = (),
     ) -> None:
         """Make every run; an error that ``measure`` raises leaves out its own one only.
 
-        ``on_step`` is told before each which it is. An error of the kind ``ends`` ends all of it.
+        ``on_step`` is told before each which it is. An error of a kind in ``ends`` ends all of it.
         """
         while (task := self.task) is not None:
             on_step(task)

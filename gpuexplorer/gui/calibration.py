@@ -8,7 +8,8 @@ from gpuexplorer.calibration.calibrate import Calibration, NextRun
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceList
-from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError
+from gpuexplorer.engine.errors import EngineKilled
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import Progress
 from gpuexplorer.gui.worker import EngineWorker
@@ -50,7 +51,10 @@ class CalibrationJob(EngineJob):
             left_s = spent_s / done * (total - done) if done else None
             self.stepped.emit((Progress(done, total, task.words, left_s), calibration.so_far()))
 
-        calibration.run(lambda task: self.measure(*task.asked).result(), step, ends=CannotRunHere)
+        ends: tuple[type[ExplorerError], ...] = (CannotRunHere,)
+        if self.quiet:  # which is worth nothing without one of its few ceilings, and comes again
+            ends = (CannotRunHere, EngineKilled)
+        calibration.run(lambda task: self.measure(*task.asked).result(), step, ends=ends)
         self.keep_going()
         ceilings = calibration.ceilings()
         self._store.save(ceilings)

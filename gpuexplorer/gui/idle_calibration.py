@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from PySide6.QtCore import QObject, QTimer
 
-from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.engine.protocol import STAGES
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 
 IDLE_MS = 3000
 """So long nothing is measured before it begins."""
+MOST_TRIES = 3
+"""So often it is tried: its engine may be ended, or the machine be too busy for a launch."""
 
 
 class IdleCalibration(QObject):
     """Calibrates the chosen device in five seconds, once, while nothing else is measured.
 
     It ends as soon as anything is to be measured, and begins again the next time. A device that
-    was calibrated before, in brief or in full, and one that could not be, is left alone.
+    was calibrated before, in brief or in full, is left alone, and so is one that could not be.
     """
 
     def __init__(self, session: Session, settings: Settings) -> None:
         super().__init__(session)
         self._session, self._settings = session, settings
         self._failed: set[str] = set()
+        self._tries: Counter[str] = Counter()
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(IDLE_MS)
@@ -76,6 +81,11 @@ class IdleCalibration(QObject):
         session = self._session
         if outcome is None:
             return  # something else is measured now; the next time is as good
+        if isinstance(outcome, WorkFailed):
+            self._tries[device] += 1
+            if self._tries[device] < MOST_TRIES:
+                session.say("not calibrated yet; it is tried again when nothing is measured")
+                return
         if isinstance(outcome, ExplorerError):
             self._failed.add(device)
             session.say("not calibrated")

@@ -24,7 +24,7 @@ from gpuexplorer.engine.receiver import CeilingsOf, Receiver
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.gui.task import Task, outcome_of
-from gpuexplorer.gui.worker import EngineWorker, JobEvent
+from gpuexplorer.gui.worker import JOB_TICKET, QUIET_TICKET, EngineWorker, JobEvent
 from gpuexplorer.workloads.workload import Workload
 
 
@@ -56,6 +56,8 @@ class EngineJob(Task):
         super().__init__("job")
         self._worker = worker
         self._ceilings = ceilings
+        self.quiet = False
+        """Whether nobody asked for it, and nobody is to be troubled with it."""
         self._gate = threading.Condition()
         self._paused = self._waiting = False
         self.waited_s = 0.0
@@ -159,7 +161,8 @@ class EngineJob(Task):
         if self.cancelled:
             raise Cancelled
         run = self._receiver = Receiver(config, options, self._ceilings)
-        self._worker.ask_run(config, workload, options, recording, sink=inbox.put)
+        ticket = QUIET_TICKET if self.quiet else JOB_TICKET
+        self._worker.ask_run(config, workload, options, recording, ticket=ticket, sink=inbox.put)
         while (heard := inbox.get()) is not None and not self.cancelled:
             if run.take(heard):
                 return run

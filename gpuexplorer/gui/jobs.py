@@ -95,6 +95,7 @@ class Jobs(QObject):
     def begin_quietly(self, job: EngineJob) -> None:
         """Start a job that ends as soon as anything is to be measured; only where it is idle."""
         self._quiet = job
+        job.quiet = True
         job.worked.connect(self._quiet_ended)
         job.start()
 

@@ -18,7 +18,7 @@ from gpuexplorer.engine.known_devices import host_of, remember_devices
 from gpuexplorer.engine.protocol import STAGES
 from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.session import Session
-from gpuexplorer.gui.worker import Chunk, EngineEvent, Update
+from gpuexplorer.gui.worker import QUIET_TICKET, Chunk, EngineEvent, Update
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.model.live import Run
@@ -196,7 +196,8 @@ class Listener(QObject):
             session.requests.want_nothing()
         if run is not None or event.kind != "start":
             session.say("the engine is restarting")
-            if event.exit_code != protocol.EXIT_TOLD:  # its last message has said why
+            told = event.exit_code == protocol.EXIT_TOLD  # its last message has said why
+            if not told and ticket != QUIET_TICKET:  # nobody asked for what is lost there
                 session.notice.emit(
                     notices.engine_replaced(event, kept, resumed=again, run_anyway=session.run_long)
                 )

@@ -87,6 +87,8 @@ class _Ask:
 
 JOB_TICKET = -1
 """The ticket of every run of a job."""
+QUIET_TICKET = -2
+"""The ticket of every run of a job that nobody asked for."""
 
 
 class EngineWorker(Task):
@@ -127,7 +129,7 @@ class EngineWorker(Task):
         options: RunOptions = LIVE,
         recording: protocol.Recording = "samples",
         *,
-        ticket: int = JOB_TICKET,
+        ticket: int,
         sink: Callable[[JobEvent], None] | None = None,
     ) -> None:
         """Do a run instead of whatever runs or waits; from any thread.

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from functools import partial
 
+import psutil
 import pytest
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.calibration import calibrate, plan
 from gpuexplorer.calibration.plan import Stage
 from gpuexplorer.calibration.store import CeilingStore
+from gpuexplorer.core.sample import Reading
+from gpuexplorer.engine import protocol
+from gpuexplorer.engine.client import Event
+from gpuexplorer.engine.receiver import Receiver
 from gpuexplorer.gui import idle_calibration
 from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.notice import Notice
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until, wait_measured
 
@@ -35,6 +43,10 @@ def idle(qtbot: QtBot, open_window: OpenWindow) -> MainWindow:
     assert CeilingStore().all() == []
     window.session.stop()
     return window
+
+
+def has_another_engine(window: MainWindow, before: int) -> bool:
+    return window.session.worker.engine_pid not in (None, before)
 
 
 def is_calibrating(window: MainWindow) -> bool:
@@ -99,6 +111,40 @@ def test_it_gives_way_to_a_job(
     until(qtbot, lambda: "Calibrating, 0 of " in window.panels.roofline.head_words())
     window.panels.roofline.stop()
     until(qtbot, lambda: not window.panels.roofline.running)
+
+
+def test_an_engine_that_is_lost_in_it_troubles_nobody_and_it_comes_again(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lasting(monkeypatch, 60.0)
+    samples = threading.Event()
+
+    class Watched(Receiver):
+        def take(self, told: Event | Reading) -> bool:
+            if isinstance(told, protocol.Samples):
+                samples.set()
+            return super().take(told)
+
+    monkeypatch.setattr("gpuexplorer.gui.job.Receiver", Watched)
+    window = idle(qtbot, open_window)
+    notices: list[Notice] = []
+    window.session.notice.connect(notices.append)
+    for _ in range(idle_calibration.MOST_TRIES):
+        until(qtbot, lambda: is_calibrating(window))
+        until(qtbot, samples.is_set)
+        samples.clear()
+        before = window.session.worker.engine_pid
+        assert before is not None
+        psutil.Process(before).kill()
+        until(qtbot, partial(has_another_engine, window, before))
+        until(qtbot, lambda: window.session.engine_state == "ready")
+    qtbot.wait(300)  # longer than it would wait
+    assert not is_calibrating(window), "it would cost an engine each time"
+    assert notices == [] and not window.banner.isVisible()
+    assert CeilingStore().all() == [], "a few of its ceilings are worth nothing"
+    window.session.set_live(True)
+    wait_measured(qtbot, window)
+    assert not window.banner.isVisible()
 
 
 def test_it_can_be_switched_off(
