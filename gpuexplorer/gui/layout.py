@@ -103,6 +103,7 @@ class Panels(QSplitter):
             Bench(session, self.places, self.compare, self.lab, self.accesses, self.kernel)
         )
         self.banner = Banner(self.places.room)
+        self.places.changed.connect(self.banner.place, Qt.ConnectionType.QueuedConnection)
         for column, stretch in ((self.experiment, 0), (self.places, 1), (self.insight, 0)):
             self.across.addWidget(column)
             self.across.setStretchFactor(self.across.count() - 1, stretch)

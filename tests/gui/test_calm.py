@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import shiboken6
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QScrollArea, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QScrollBar,
+    QTextEdit,
+    QToolButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
@@ -15,6 +27,7 @@ from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.widgets.late import LateView
 from gpuexplorer.gui.widgets.scroll_room import keep_room
 from gpuexplorer.gui.widgets.words import Words
+from tests.gui import looks
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 
@@ -96,7 +109,26 @@ def test_the_status_line_is_whole_where_it_fits_and_never_widens_the_window(
     assert window.minimumSizeHint().width() == least
 
 
-def test_a_notice_lies_over_the_view_and_never_over_the_tabs(
+def scrolls(widget: QWidget) -> bool:
+    """Return whether it can be moved from under a card."""
+    around = widget.parentWidget()
+    while around is not None and not isinstance(around, QScrollArea):
+        around = around.parentWidget()
+    return around is not None and around.verticalScrollBar().maximum() > 0
+
+
+def controls(room: QWidget) -> Iterator[tuple[str, QRect]]:
+    """Yield what is seen to be used in a view, and its place in the window."""
+    for widget in room.findChildren(QWidget):
+        seen = widget.visibleRegion().boundingRect()
+        used = isinstance(widget, looks.CONTROLS) and not isinstance(widget, QScrollBar)
+        large = isinstance(widget, QAbstractItemView | QPlainTextEdit | QTextEdit)
+        if used and not large and not scrolls(widget) and not seen.isEmpty():
+            place = QRect(widget.mapTo(room.window(), seen.topLeft()), seen.size())
+            yield looks.describe(widget), place
+
+
+def test_a_notice_lies_over_the_view_and_never_over_the_tabs_and_controls(
     qtbot: QtBot, window: MainWindow
 ) -> None:
     until(qtbot, lambda: window.session.experiment.devices is not None)
@@ -107,10 +139,13 @@ def test_a_notice_lies_over_the_view_and_never_over_the_tabs(
         resize(qtbot, window, size)
         for view in panels.places.views:
             panels.places.show_view(view)
-            QApplication.processEvents()
+            looks.settle()
             card = window.banner
             inside = panels.places.room.geometry()
             assert inside.contains(card.geometry()), (size, panels.places.title_of(view))
+            at = QRect(card.mapTo(window, QPoint(0, 0)), card.size())
+            covered = [one for one, place in controls(panels.places.room) if place.intersects(at)]
+            assert not covered, (size, panels.places.title_of(view), covered)
             for button in card.findChildren(QPushButton):
                 if button.isVisible():
                     place = button.mapTo(window, button.rect().center())

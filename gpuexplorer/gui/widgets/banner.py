@@ -1,18 +1,25 @@
-"""One sentence over the top edge of the views, with what can be done about it."""
+"""One sentence over the foot of the views, with what can be done about it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, QRect, Qt
+from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
     QBoxLayout,
+    QComboBox,
     QFrame,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QPlainTextEdit,
     QPushButton,
+    QSlider,
+    QTabBar,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -30,18 +37,29 @@ EDGE = 6
 WIDEST = 860
 NARROW = 620
 """Below this many pixels the buttons stand under the words."""
+GAP = 2
+"""Pixels between the card and what it must not cover."""
+POINTER = 12
+"""Pixels around the pointer in which no card appears."""
+CONTROLS = (QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QSlider, QTabBar)
 
 
 class Banner(QFrame):
     """A card that never blocks: ``info``, ``warning`` or ``bad``; further lines unfold.
 
-    It lies over the views, so that nothing moves when it comes and goes.
+    It lies over the foot of the views, so that nothing moves when it comes and goes, or as low as
+    it covers no button and no field. Further lines unfold above the sentence.
     """
 
     def __init__(self, over: QWidget) -> None:
         """``over`` is where the views are; it has a parent, which the card gets too."""
-        super().__init__(over.parentWidget())
-        self._over = over
+        around = over.parentWidget()
+        assert around is not None
+        super().__init__(around)
+        self._over, self._around = over, around
+        self._pointer = QRect()
+        """Where the pointer was when it came."""
+        self._foot = 0
         self.setObjectName("banner")
         self.kind = ""
         self._text = QLabel()
@@ -79,8 +97,8 @@ class Banner(QFrame):
         line.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 7, 8, 7)
-        layout.addLayout(line)
         layout.addWidget(self._detail)
+        layout.addLayout(line)
         theme().changed.connect(self._paint)
         self._paint()
         self.dismiss()
@@ -121,8 +139,10 @@ class Banner(QFrame):
         self.setProperty("kind", kind)
         self.style().unpolish(self)
         self.style().polish(self)
+        at = self._around.mapFromGlobal(QCursor.pos())
+        self._pointer = QRect(at, at).adjusted(-POINTER, -POINTER, POINTER, POINTER)
         self.show()
-        self._place()
+        self.place()
         announce(self, self._text.text(), urgent=kind == "bad")
 
     def _act(self, act: Callable[[], None], stays: bool, _checked: bool = False) -> None:
@@ -143,8 +163,8 @@ class Banner(QFrame):
 
     # ---- its place
 
-    def _place(self) -> None:
-        """Lie over the top edge of the view, as high as the words need."""
+    def place(self) -> None:
+        """Lie over the foot of the view, as high as the words need."""
         layout = self.layout()
         if self.isHidden() or layout is None:
             return
@@ -155,20 +175,48 @@ class Banner(QFrame):
         self._words_and_acts.setDirection(
             directions.TopToBottom if narrow else directions.LeftToRight
         )
-        height = min(layout.totalHeightForWidth(width), room.height() - 2 * EDGE)
-        left = room.left() + (room.width() - width) // 2
-        self.setGeometry(left, room.top() + EDGE, width, height)
+        room = room.adjusted(EDGE, EDGE, -EDGE, -EDGE)
+        card = QRect(0, 0, width, min(layout.totalHeightForWidth(width), room.height()))
+        card.moveCenter(room.center())
+        card.moveBottom(self._foot if self._more.isChecked() else self._lowest(card, room))
+        if card.top() < room.top():  # all that unfolds has no room above the sentence
+            card.moveTop(room.top())
+        self._foot = card.bottom()
+        self.setGeometry(card)
         self.raise_()
+
+    def _lowest(self, card: QRect, room: QRect) -> int:
+        """Return the lowest bottom with which a card covers no control; the room's without any."""
+        taken = [self._pointer, *self._controls()]
+        card = QRect(card)
+        card.moveBottom(room.bottom())
+        while card.top() >= room.top():
+            below = [one.top() for one in taken if one.intersects(card)]
+            if not below:
+                return card.bottom()
+            card.moveBottom(min(below) - GAP - 1)
+        return room.bottom()
+
+    def _controls(self) -> list[QRect]:
+        """Return the places of what is seen of the view's controls."""
+        found = list[QRect]()
+        for widget in self._over.findChildren(QWidget):
+            if not isinstance(widget, CONTROLS) or not widget.isVisible():
+                continue
+            seen = widget.visibleRegion().boundingRect()
+            if not seen.isEmpty():
+                found.append(QRect(widget.mapTo(self._around, seen.topLeft()), seen.size()))
+        return found
 
     def event(self, event: QEvent) -> bool:
         """Take another height when the words or the style want one."""
         done = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
-            self._place()
+            self.place()
         return done
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Follow the place of the views."""
         if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
-            self._place()
+            self.place()
         return super().eventFilter(watched, event)
