@@ -197,7 +197,8 @@ class Listener(QObject):
         if run is not None or event.kind != "start":
             session.say("the engine is restarting")
             told = event.exit_code == protocol.EXIT_TOLD  # its last message has said why
-            if not told and ticket != QUIET_TICKET:  # nobody asked for what is lost there
+            asked_for = ticket not in (0, QUIET_TICKET) or event.far
+            if asked_for and not told:  # else nobody misses what is lost
                 session.notice.emit(
                     notices.engine_replaced(event, kept, resumed=again, run_anyway=session.run_long)
                 )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from functools import partial
 
 import psutil
 import pytest
@@ -13,10 +11,6 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.calibration import calibrate, plan
 from gpuexplorer.calibration.plan import Stage
 from gpuexplorer.calibration.store import CeilingStore
-from gpuexplorer.core.sample import Reading
-from gpuexplorer.engine import protocol
-from gpuexplorer.engine.client import Event
-from gpuexplorer.engine.receiver import Receiver
 from gpuexplorer.gui import idle_calibration
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.notice import Notice
@@ -43,10 +37,6 @@ def idle(qtbot: QtBot, open_window: OpenWindow) -> MainWindow:
     assert CeilingStore().all() == []
     window.session.stop()
     return window
-
-
-def has_another_engine(window: MainWindow, before: int) -> bool:
-    return window.session.worker.engine_pid not in (None, before)
 
 
 def is_calibrating(window: MainWindow) -> bool:
@@ -117,27 +107,30 @@ def test_an_engine_that_is_lost_in_it_troubles_nobody_and_it_comes_again(
     qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lasting(monkeypatch, 60.0)
-    samples = threading.Event()
-
-    class Watched(Receiver):
-        def take(self, told: Event | Reading) -> bool:
-            if isinstance(told, protocol.Samples):
-                samples.set()
-            return super().take(told)
-
-    monkeypatch.setattr("gpuexplorer.gui.job.Receiver", Watched)
     window = idle(qtbot, open_window)
     notices: list[Notice] = []
     window.session.notice.connect(notices.append)
-    for _ in range(idle_calibration.MOST_TRIES):
-        until(qtbot, lambda: is_calibrating(window))
-        until(qtbot, samples.is_set)
-        samples.clear()
-        before = window.session.worker.engine_pid
-        assert before is not None
-        psutil.Process(before).kill()
-        until(qtbot, partial(has_another_engine, window, before))
-        until(qtbot, lambda: window.session.engine_state == "ready")
+    killed: list[int] = []
+    say, said = window.session.say, list[str]()
+
+    def listen(words: str) -> None:
+        said.append(words)
+        say(words)
+
+    monkeypatch.setattr(window.session, "say", listen)
+
+    def is_given_up() -> bool:
+        engine = window.session.worker.engine_pid
+        ready = engine is not None and window.session.engine_state == "ready"
+        works = not window.session.jobs.idle  # whatever the status line says by then
+        if engine is not None and ready and works and engine not in killed:
+            killed.append(engine)
+            psutil.Process(engine).kill()
+        return "not calibrated" in said
+
+    until(qtbot, is_given_up)
+    assert len(killed) >= idle_calibration.MOST_TRIES
+    until(qtbot, lambda: window.session.engine_state == "ready")
     qtbot.wait(300)  # longer than it would wait
     assert not is_calibrating(window), "it would cost an engine each time"
     assert notices == [] and not window.banner.isVisible()

@@ -51,7 +51,7 @@ SMALL = """
     evaluations everything everywhere exact exercise export failed fallback far faster figure
     figures file files finished finishing folder folders free full gradients group hardware
     highest history hot how idle implementations inputs install installing instructions
-    interpreter interrupted interval job jobs kernel kernels kind launch launches left lesson
+    interpreter interrupted job jobs kernel kernels kind launch launches left lesson
     lessons line linear live load log long lost machine median measured measuring medians memory
     minutes model name noise none note notes nothing number numbers occupancy operator
     operators optimiser options other others outcome outliers output outputs package packages
