@@ -12,10 +12,12 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psutil
 
+from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.search.tune_sampler import SAMPLERS, check_sampler
 from tests.chaos.puppet import Gone, Hung, Puppet
 from tests.chaos.world import World
 
@@ -281,8 +283,17 @@ def settle(puppet: Puppet) -> list[str]:
     return complaints
 
 
-def rest(puppet: Puppet, process: psutil.Process) -> tuple[dict[str, int], list[str]]:
-    """Have it show the session of its round and nothing else; return its memory, and complaints.
+class Rest(NamedTuple):
+    """What the window holds in bytes while it shows no more than at other rests."""
+
+    memory: dict[str, int]
+    loaded: list[str]
+    """Packages that were loaded since the rest before: they take memory for good."""
+    complaints: list[str]
+
+
+def rest(puppet: Puppet, process: psutil.Process) -> Rest:
+    """Have it show the session of its round and nothing else.
 
     What is shown takes memory as long as it is shown: long runs, ghosts, maps. Between two times
     that the same is shown only what was forgotten makes a difference.
@@ -297,7 +308,7 @@ def rest(puppet: Puppet, process: psutil.Process) -> tuple[dict[str, int], list[
     memory |= {name: held[name] for name in ("used_B", "apart_B", "free_B") if name in held}
     puppet.ask("live", 10 * HANG_S, on=True)
     puppet.ask("let_loose", 10 * HANG_S)
-    return memory, complaints
+    return Rest(memory, held["loaded"], complaints)
 
 
 def go_round(puppet: Puppet) -> list[str]:
@@ -311,8 +322,11 @@ def go_round(puppet: Puppet) -> list[str]:
     puppet.ask("live", 10 * HANG_S, on=True)
     for number in range(TABS):
         puppet.ask("tab", 10 * HANG_S, number=number)
-    for do in ("sweep", "block_map", "compare", "study", "tune", "pin"):
+    for do in ("sweep", "block_map", "compare", "study", "pin"):
         puppet.ask(do, 10 * HANG_S)
+        complaints += settle(puppet)
+    for sampler in filter(is_there, SAMPLERS):
+        puppet.ask("tune", 10 * HANG_S, sampler=sampler)
         complaints += settle(puppet)
     puppet.ask("sample", 10 * HANG_S)
     for suffix in ("png", "svg", "pdf", "csv", "json"):
@@ -325,6 +339,15 @@ def go_round(puppet: Puppet) -> list[str]:
     puppet.ask("look_around", 10 * HANG_S)
     puppet.ask("let_loose", 10 * HANG_S)
     return [f"on its round: {words}" for words in complaints]
+
+
+def is_there(sampler: str) -> bool:
+    """Return whether the window offers a sampler: what it needs is installed."""
+    try:
+        check_sampler(sampler)
+    except ExplorerError:
+        return False
+    return True
 
 
 def _growth_B(rests: Sequence[int]) -> int:
@@ -384,14 +407,16 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
             ]
             memory.append((passed_s, own_memory_B(process)))
             if passed_s >= SETTLED_AFTER_S + REST_EVERY_S * len(rests):
-                held, complaints = rest(puppet, process)
-                rests.append(held)
-                sys.stderr.write(f"after {passed_s:.0f} s at rest: {_in_MiB(held)}\n")
-                wrong += [f"at rest {len(rests)}: {words}" for words in complaints]
+                found = rest(puppet, process)
+                new = f", loaded since: {' '.join(found.loaded)}" if rests and found.loaded else ""
+                rests.append(found.memory)
+                told = _in_MiB(found.memory)
+                sys.stderr.write(f"after {passed_s:.0f} s at rest: {told}{new}\n")
+                wrong += [f"at rest {len(rests)}: {words}" for words in found.complaints]
             time.sleep(LOOK_S)
         if puppet.alive:
             if rests:
-                rests.append(rest(puppet, process)[0])
+                rests.append(rest(puppet, process).memory)
             code = puppet.end(30.0)
             wrong += [] if code == 0 else [f"it closed with {code}"]
         wrong += [f"it said {line!r}" for line in puppet.said()]

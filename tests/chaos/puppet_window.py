@@ -6,6 +6,7 @@ Told to say its state it tells what it shows and holds, and what Qt and Python c
 from __future__ import annotations
 
 import gc
+import importlib
 import sys
 import time
 import traceback
@@ -33,6 +34,14 @@ from tests.support.heap import heap
 
 PATIENCE_S = 3.0
 """How long an action waits for what it needs; without it the action is left out."""
+ROUND_PATIENCE_S = 30.0
+"""... and on a monkey's round, which leaves nothing out."""
+LATE = (
+    "gpuexplorer.exchange.parquet", "gpuexplorer.gui.cluster_job", "gpuexplorer.gui.code.pasted",
+    "gpuexplorer.gui.panels.engines", "gpuexplorer.gui.panels.kernel_sheet",
+    "gpuexplorer.gui.panels.own_model", "gpuexplorer.gui.views.selftest",
+)  # fmt: skip
+"""Modules of what a round does not use, since it asks for a file, a cluster or minutes."""
 ROWS = 6
 RESTS_S = 20.0
 """How long the store may take until it rests."""
@@ -51,6 +60,7 @@ class Puppet:
         Restart.begin = lambda restart, *, in_place=False: None  # type: ignore[assignment, method-assign]
         self.application, self.window = app.create([])
         self.monkey: Monkey | None = None
+        self._loaded: set[str] = set()
         self._size = self.window.size()
         app._catch_all(self.window)
         app._close_on_interrupt(self.window)
@@ -76,18 +86,34 @@ class Puppet:
 
     # ---- waiting
 
-    def until(self, condition: Callable[[], bool], limit_s: float = PATIENCE_S) -> bool:
-        """Handle events until a condition holds; return whether it did in time."""
-        loop, ends = QEventLoop(), time.monotonic() + limit_s
+    def see(self) -> None:
+        """Look at the window for a moment."""
+        began = time.monotonic()
+        self._handle_events(lambda: time.monotonic() - began > SEEN_S)
+
+    def until(self, condition: Callable[[], bool], limit_s: float | None = None) -> bool:
+        """Handle events until a condition holds; return whether it did in time.
+
+        On a monkey's round nothing is left out without a word.
+        """
+        if limit_s is None:
+            limit_s = PATIENCE_S if self.monkey is None else ROUND_PATIENCE_S
+        ends = time.monotonic() + limit_s
+        self._handle_events(lambda: condition() or time.monotonic() > ends)
+        found = condition()
+        if not found and self.monkey is not None:
+            self.complaints.append(f"{sys._getframe(1).f_code.co_name} waited in vain")
+        return found
+
+    @staticmethod
+    def _handle_events(done: Callable[[], bool]) -> None:
+        loop = QEventLoop()
         timer = QTimer()
-        timer.timeout.connect(
-            lambda: loop.quit() if condition() or time.monotonic() > ends else None
-        )
+        timer.timeout.connect(lambda: loop.quit() if done() else None)
         timer.start(5)
-        if not condition():
+        if not done():
             loop.exec()
         timer.stop()
-        return condition()
 
     # ---- what it shows
 
@@ -176,14 +202,16 @@ class Puppet:
         if jobs.current is not None:
             jobs.pause() if jobs.measuring else jobs.resume()
 
-    def tune(self) -> None:
-        """Tune for a few configurations."""
+    def tune(self, sampler: str = "") -> None:
+        """Tune for a few configurations, as one of the samplers says which come next."""
         panels = self.window.panels
         panels.places.show_view(panels.tune)
         view = panels.tune.tuning
         if view is None or view.running:
             return
         form, button = view.form, view.head.start
+        if sampler:
+            form.sampler_box.setCurrentIndex(form.sampler_box.findData(sampler))
         form.unit_box.setCurrentIndex(form.unit_box.findData("evaluations"))
         form.amount_box.setValue(3)
         if self.until(button.isEnabled):
@@ -287,26 +315,28 @@ class Puppet:
         from gpuexplorer.gui.views.learn import LearnView
 
         window = self.window
+        for name in LATE:
+            importlib.import_module(name)
         lab = window.panels.lab.lab
         if lab is not None:
             window.panels.places.show_view(window.panels.lab)
             for name in lab.buttons:
                 lab.show_kind(name)
-                self.until(lambda: False, SEEN_S)
+                self.see()
         commands, panels = window.commands, window.panels
         twice = (commands.device_plots,) * 2 + (commands.present,) * 2
         for command in (*twice, *commands.themes.values()):
             command.trigger()
-            self.until(lambda: False, SEEN_S)
+            self.see()
         panels.places.show_view(panels.kernel)
         for button in (panels.kernel.instructions_button, panels.kernel.occupancy_button):
             button.click()
-            self.until(lambda: False)
+            self.see()
         panels.places.show_view(panels.accesses)
         accesses = panels.accesses.made()
         assert isinstance(accesses, AccessesView)
         accesses.count()
-        self.until(lambda: window.session.jobs.current is None, PATIENCE_S)
+        self.until(lambda: window.session.jobs.current is None)
         panels.places.show_view(panels.learn)
         lessons = panels.learn.made()
         assert isinstance(lessons, LearnView)
@@ -314,16 +344,25 @@ class Puppet:
             lessons.open_lesson(name)
             for step in range(len(lessons.steps)):
                 lessons.show_step(step)
-                self.until(lambda: False, SEEN_S)
+                self.see()
+        lessons.exported().others["html"](Path("lesson.html"))
         lessons.show_list()
+        for row in range(ROWS):  # a sweep, a map, a tuning
+            self.mark("restore", row)
+            self.until(lambda: window.session.runs.rests)
         for page in PAGES:
             window.dialogs.show_help(page)
-            self.until(lambda: False, SEEN_S)
+            self.see()
         dialogs = window.dialogs
-        for show in (dialogs.show_notes, dialogs.show_about, dialogs.show_palette):
+        for show in (
+            dialogs.show_notes, dialogs.show_about, dialogs.show_palette, dialogs.show_doctor,
+        ):  # fmt: skip
             show()
-            self.until(lambda: False, SEEN_S)
-        for dialog in (dialogs.help, dialogs.notes, dialogs.about, dialogs.palette):
+            self.see()
+        self.until(lambda: window.session.jobs.current is None)
+        for dialog in (
+            dialogs.help, dialogs.notes, dialogs.about, dialogs.palette, dialogs.doctor,
+        ):  # fmt: skip
             if dialog is not None:
                 dialog.hide()
 
@@ -363,15 +402,18 @@ class Puppet:
     def tidy(self) -> dict[str, Any]:
         """Let what is opened be painted, and collect garbage as the window does now and then.
 
-        Returns what the C library has given out, and holds without use, in bytes.
+        Returns what the C library has given out, and holds without use, in bytes, and which
+        packages were loaded since it was asked for last.
         """
-        self.until(lambda: False, SEEN_S)
+        self.see()
         self.until(lambda: self.window.session.runs.rests, RESTS_S)
         gc.collect()
         forget_styles(self.application)
         QPixmapCache.clear()
         give_back()
-        return heap()
+        loaded = {name.partition(".")[0] for name in sys.modules}
+        new, self._loaded = sorted(loaded - self._loaded), loaded
+        return {**heap(), "loaded": new}
 
     def close(self) -> None:
         """Close the window."""
