@@ -32,8 +32,8 @@ class Shared(Protocol):
 
 
 def user_words(user: DeviceUser, *, named: bool = True) -> str:
-    """Say which program it is, whose, and what it takes: ``python of anna (3 GiB, 45 % busy)``."""
-    whose = f"{user.program} of {user.user}" if user.user and named else user.program
+    """Say which program it is, whose, and what it takes: ``python of user anna (3 GiB)``."""
+    whose = f"{user.program} of user {user.user}" if user.user and named else user.program
     takes = []
     if user.memory_B is not None:
         takes.append(quantity(user.memory_B, "B"))

@@ -107,4 +107,6 @@ def _notes(kernels: Sequence[KernelAnalysis]) -> list[str]:
             f"{percent(k.occupancy)} at {block_words(k.block)}, limited by {k.occupancy_limiter}."
         )
         alike.setdefault((k.name, figures), []).append(k.arch)
-    return [f"{name} on {', '.join(on)}: {figures}" for (name, figures), on in alike.items()]
+    return [
+        f"{name}, compiled for {', '.join(on)}: {figures}" for (name, figures), on in alike.items()
+    ]

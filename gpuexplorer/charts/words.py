@@ -111,7 +111,7 @@ def _switch_words(name: str, value: bool | int | float | str) -> str:
     if name == EVEN_IF_WRONG or (value is False and name == "include_transfers"):
         return ""
     if isinstance(value, bool):
-        return plain if value else f"no {plain}"
+        return plain if value else f"without {plain}"
     return f"{plain} = {value}"
 
 

@@ -115,13 +115,13 @@ def program() -> list[Check]:
             area="program",
             name="GPU Explorer",
             status="ok",
-            found=f"{gpuexplorer.__version__} in {Path(gpuexplorer.__file__).parent}",
+            found=f"{gpuexplorer.__version__}, installed in {Path(gpuexplorer.__file__).parent}",
         ),
         Check(
             area="program",
             name="Python",
             status="ok" if new_enough else "fail",
-            found=f"{version} at {sys.executable}, {platform.platform()}",
+            found=f"{version}, started as {sys.executable}, {platform.platform()}",
             remedy="" if new_enough else "install Python 3.11 or newer",
         ),
     ]

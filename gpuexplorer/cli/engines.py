@@ -215,7 +215,7 @@ def _block(report: EngineReport, is_default: bool, checked: bool) -> Text:
     for device in report.devices or ():
         text.append(f"\n    {device.id}  {device.name}, {device.driver}")
     for missing in report.devices.unavailable if report.devices is not None else ():
-        text.append(f"\n    no {missing.backend}: {missing.reason}", style="dim")
+        text.append(f"\n    no {missing.backend} device: {missing.reason}", style="dim")
         text.append(f"\n      → {missing.remedy}" if missing.remedy else "", style="dim")
     return text
 

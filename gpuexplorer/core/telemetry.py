@@ -16,7 +16,7 @@ FIELD_TITLES: dict[str, str] = {
     "power_W": "power",
     "temperature_C": "temperature",
     "memory_used_B": "memory used",
-    "load": "load",
+    "load": "device load",
     "other_cores": "cores that others use",
     "stolen": "time that the host took",
     "users": "other programs on it",

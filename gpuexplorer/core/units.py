@@ -95,7 +95,12 @@ def speed_than(
 ) -> str:
     """Return ``2.00× faster than OTHER``, or ``as fast as OTHER``, with the interval if given."""
     words = speed(times_ratio, low, high)
-    return f"{words} as {other}" if words.startswith("as fast") else f"{words} than {other}"
+    if words == "as fast":
+        return f"as fast as {other}"
+    if words.startswith("as fast "):
+        interval = words.removeprefix("as fast ")
+        return f"as fast {interval} as {other}"
+    return f"{words} than {other}"
 
 
 def percent(fraction: float | None, digits: int = 2) -> str:

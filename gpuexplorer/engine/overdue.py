@@ -95,6 +95,6 @@ class Overdue:
         frame = sys._current_frames().get(self._thread)
         while frame is not None:
             if frame.f_code.co_filename == self._origin:
-                return f"{self._origin}:{frame.f_lineno} (in {frame.f_code.co_name})"
+                return f"{self._origin}:{frame.f_lineno} (in function {frame.f_code.co_name})"
             frame = frame.f_back
         return ""

@@ -254,8 +254,10 @@ class Commands:
         """Let a command be given, or make it grey with the reason in its tips."""
         lines = [*self._tips[action].splitlines(), *([reason] if reason else [])]
         action.setEnabled(not reason)
-        action.setToolTip(tr("\n".join(lines)))
-        action.setStatusTip(tr(reason or " ".join(lines)))
+        told = tr("\n".join(lines))
+        line = tr(reason) or " ".join(told.splitlines())
+        action.setToolTip(told)
+        action.setStatusTip(line)
 
     def _make(
         self, words: str, tip: str, key: str = "", *, name: str = "", checkable: bool = False

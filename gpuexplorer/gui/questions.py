@@ -222,7 +222,7 @@ class Library(_Compared):
         block = block_words(reference.run.config.block or ())
         own = f"your kernel, '{kernel}' with blocks of {block}"
         found = speed_than(best.ratio or 1.0, own, best.ci95_low, best.ci95_high)
-        return f"{library} is {found}."
+        return f"In turns, {library} is {found}."
 
     def _title(self, one: Contestant) -> str:
         workload = self._bench.session.experiment.workloads[one.run.config.workload]

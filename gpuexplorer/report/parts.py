@@ -92,7 +92,7 @@ def device(result: RunResult) -> str:
         ("clock held", _known(state.sm_clock_Hz, "Hz")),
         ("power", _known(state.power_W, "W")),
         ("temperature", f"{state.temperature_C:.0f} °C" if state.temperature_C else None),
-        ("load", percent(state.load) if state.load is not None else None),
+        ("device load", percent(state.load) if state.load is not None else None),
         ("read from", state.source),
     ]
     return table(row for row in rows if row[1] is not None)

@@ -126,7 +126,7 @@ def _row(profile: AccessProfile, number: int, one: AccessRow) -> Row:
         "conflicts": Cell("" if is_global else count(one.conflicts), one.conflicts, one),
     }
     title = f"{one.source}:{one.line} {one.text}"
-    tip = f"{title}\n{one.kind} of {one.array}"
+    tip = f"{title}\n{one.kind} of array {one.array}"
     return Row(title, cells, tip, {str(number): title}, part=PARTS[one.space])
 
 

@@ -43,7 +43,7 @@ def test_programs_on_a_gpu_are_named_with_what_they_take() -> None:
     reading = Reading(t_ns=1, source="nvml", users=(busy, idle))
     device = gpu()
     assert shared_words(reading, device) == (
-        "python of anna (3.22 GB, 45 % busy) and jupyter (idle) use this GPU"
+        "python of user anna (3.22 GB, 45 % busy) and jupyter (idle) use this GPU"
     )
     assert shared_words(reading, device, working=True, named=False) == (
         "python (3.22 GB, 45 % busy) uses this GPU"

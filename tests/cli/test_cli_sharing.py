@@ -29,9 +29,11 @@ def test_others_are_told_with_what_they_hold(
     assert main(["devices", "--json", "-"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["shared"]) == {device["id"] for device in found["devices"]}
-    assert set(found["shared"].values()) == {"python of anna (3.00 GB, 45 % busy) uses this GPU"}
+    assert set(found["shared"].values()) == {
+        "python of user anna (3.00 GB, 45 % busy) uses this GPU"
+    }
     assert main(["devices"]) == 0
-    assert " is shared: python of anna" in " ".join(capsys.readouterr().out.split())
+    assert " is shared: python of user anna" in " ".join(capsys.readouterr().out.split())
     main(["doctor", "--json", "-"])
     checks = json.loads(capsys.readouterr().out)["checks"]
     (told,) = {check["found"] for check in checks if check["name"] == "others"}

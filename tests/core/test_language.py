@@ -11,7 +11,7 @@ import pytest
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.language import available, current, tr, use
 from gpuexplorer.core.language.catalogue import Catalogue, Entry, read_catalogue, written
-from gpuexplorer.core.language.reader import JOINTS, Reader, parts_of
+from gpuexplorer.core.language.reader import JOINTS, SYMBOLS, Reader, parts_of
 from gpuexplorer.core.units import listed, plural
 from tests.words.sources import everything
 
@@ -59,6 +59,27 @@ msgstr "找不到 {path}"
 
 msgid "cannot open '{name}': {reason}"
 msgstr "打不开 '{name}'：{reason}"
+
+msgid "{words} than {other}"
+msgstr "比 {other} {words}"
+
+msgid "{factor}× slower"
+msgstr "慢 {factor}×"
+
+msgid "the best"
+msgstr "最佳"
+
+msgid "{error} at the most"
+msgstr "最大 {error}"
+
+msgid "{error} as a whole"
+msgstr "整体 {error}"
+
+msgid "threads in {axis}"
+msgstr "{axis} 方向线程数"
+
+msgid "{done} of {total}"
+msgstr "{total} 中的 {done}"
 
 msgid "Block map"
 msgstr "线程块图"
@@ -110,8 +131,20 @@ def language(tmp_path: Path) -> Iterator[Path]:
         ("Block map…", "线程块图…"),
         ("  Block map\n3 runs", "  线程块图\n3 次运行"),
         ("<b>Block map</b><br>3 runs", "<b>线程块图</b><br>3 次运行"),
-        (listed(["Block map", "matmul", "3 runs"]), "线程块图，matmul和3 次运行"),
+        (listed(["Block map", "matmul", "3 runs"]), "线程块图，matmul 和 3 次运行"),
+        ("Block map:", "线程块图："),
+        ("2.00× slower than the best", "比最佳慢 2.00×"),
+        ("2.00× slower than naive", "比 naive 慢 2.00×"),
+        ("naive  2.00× slower", "naive  慢 2.00×"),
+        ("12 µs, 2.00× slower than the best, 3 runs", "12 µs，比最佳慢 2.00×，3 次运行"),
+        ("Block map\n1e-7 as a whole, 2e-6 at the most", "线程块图\n整体 1e-7，最大 2e-6"),
+        ("threads in x = 64: 12 µs", "x 方向线程数 = 64：12 µs"),
+        ("threads in x × threads in y", "x 方向线程数 × y 方向线程数"),
+        ("12 of 34", "34 中的 12"),
+        ("open '12 is not there'. Block map.", "open '12 is not there'. 线程块图。"),
         # what is no sentence of ours
+        ("error: use of undeclared identifier", "error: use of undeclared identifier"),
+        ("out of memory", "out of memory"),
         ("matmul", "matmul"),
         ("412 µs", "412 µs"),
         ("/home/anna/of the runs", "/home/anna/of the runs"),
@@ -146,7 +179,10 @@ def test_every_sentence_of_the_program_is_recognised_with_whatever_stands_in_its
     lost, asked = [], 0
     for number, entry in enumerate(entries):
         for phrase, many in ((entry.english, "1"), (entry.many, "12")):
-            fields = {name: chance.choice(samples) for name in parts_of(phrase)[1]}
+            fields = {
+                name: chance.choice("Nx" if name in SYMBOLS else samples)
+                for name in parts_of(phrase)[1]
+            }
             text = phrase.format_map(fields | {"number": many})
             asked += bool(phrase)
             if phrase and phrase not in JOINTS and f"«{number}»" not in reader.told(text):

@@ -45,7 +45,7 @@ def test_the_line_of_the_file_is_named() -> None:
     with watching(told) as watch:
         watch.stage("verify", 0.05)
         forward(told.came)  # comes back once it was told of
-    assert told.words == [("verify", 0.05, f"{ORIGIN}:2 (in forward)")]
+    assert told.words == [("verify", 0.05, f"{ORIGIN}:2 (in function forward)")]
 
 
 def test_outside_the_file_no_line_is_named() -> None:

@@ -211,7 +211,7 @@ def test_a_file_that_hangs_is_ended_and_its_line_is_named(
     bench.fails(ENDS_THE_PROCESS)  # the engine that follows has little patience
     monkeypatch.delenv(BUILD_DEADLINE_VARIABLE)
     error = bench.fails(HANGS)
-    assert "(in build): it did not come back within 2 s" in str(error)
+    assert "(in function build): it did not come back within 2 s" in str(error)
     assert any(f"model.py:{line} " in str(error) for line in (2, 3))
     bench.works()
 

@@ -155,4 +155,4 @@ def test_a_busy_processor_is_waited_for_as_a_card_is(
     assert said[0].startswith("waiting until ")
     assert "other programs keep this CPU busy" in said[0]
     (warning,) = said[1:]
-    assert warning.endswith("is shared: python of anna (50 % busy) uses this GPU")
+    assert warning.endswith("is shared: python of user anna (50 % busy) uses this GPU")

@@ -61,7 +61,7 @@ def test_a_warp_is_counted_and_drawn_again_as_the_block_moves(
     assert "read of B" in view.request_words.text() and "4 sectors" in view.request_words.text()
     assert view.table.key == "1"
     view.table.show_key("2")
-    assert "write of C" in view.request_words.text()
+    assert "write of array C" in view.request_words.text()
 
     session.experiment.set_block((1, 64, 1))
     session.knobs_changed.emit()

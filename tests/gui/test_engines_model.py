@@ -205,7 +205,7 @@ def test_a_row_says_what_an_engine_has() -> None:
     row = EngineRow("x", "/x", False, False, report)
     assert row.frameworks == "torch 2.13.0"
     assert row.devices == "Some CPU (opencl, torch)"
-    assert "no cuda: no driver\n    → get one" in details(row)
+    assert "no cuda device: no driver\n    → get one" in details(row)
     broken = EngineReport(name="x", path="/x", problem="it died", remedy="pet it", said=["ouch"])
     text = details(EngineRow("x", "/x", False, False, broken))
     assert text.startswith("It died.\n→ pet it\n\nIts last words:\nouch")

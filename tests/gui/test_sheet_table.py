@@ -118,7 +118,7 @@ def test_a_copy_is_the_table_as_it_is_seen_with_tabs(table: SheetTable) -> None:
 def test_cells_and_heads_say_what_they_are(table: SheetTable) -> None:
     model = table.model()
     tip = Qt.ItemDataRole.ToolTipRole
-    assert model.headerData(1, Qt.Orientation.Horizontal, tip) == "How long it took, in s"
+    assert model.headerData(1, Qt.Orientation.Horizontal, tip) == "How long it took (unit: s)"
     assert model.index(0, 0).data(tip) == "tip of nine\nDouble click does it."
     assert model.index(1, 0).data(tip) == "tip of none"
     assert model.index(1, 2).data() == "it failed"

@@ -33,7 +33,7 @@ METHODS = {
 }  # fmt: skip
 """Calls whose arguments are patterns, attributes or styles; and the unit in a box of numbers, which
 Qt keeps apart from the number."""
-WORDS = re.compile(r"[A-Za-z]{3,}")
+WORDS = re.compile(r"[A-Za-z]{3,}|\b(an|as|at|by|in|is|no|of|on|to)\b")
 MARKS = {
     "gpuexplorer: ", "gpuexplorer: error: ", "gpuexplorer-profile-failed: ",
     "autograd::engine::evaluate_function: ", " (no directories in search list)", "FATAL: ", "deg ",
@@ -41,12 +41,13 @@ MARKS = {
 """What tells lines of another program, or of our own, apart; and a degree in plain letters."""
 MACHINES = re.compile(
     r"SELECT |\s*(import|__kernel|// |const static|const_cast|threadIdx|void bool|#\w+ Q\w+)\b|"
-    r"__\w+( __\w+)+$|%Y|.*(\\[bwd]|\(\?)|(schema|scheduler|cert|key) = |export \{|\{\{\n|"
+    r"__\w+( __\w+)+$|%Y|.*(\\[bwd]|\(\?)|(schema|scheduler|ca|cert|key) = |export \{|\{\{\n|"
     r".*\| None$|tuple\[|bold |offset points|lower left|alignas |__shfl_sync |if for while|"
     r"return else do |model name\||\s*(ArrowItem|BusyCursor|9p acfs|assert\.h|algorithm array) |"
     r"int unsigned |(un)?signed |long( (int|long))*$|#line |block_\{|ceil_div\(|"
-    r"\{ROW\} |FROM |Jan Feb |SUBSYSTEM|\"?\$0|<!DOCTYPE|/Library/|C:/|"
-    r".*\{\{ return|\s*#define|\s*for python in|\s*\"\w+\": \[|.* --hash=|\n?\{\{|pip install"
+    r"\{ROW\} |FROM |Jan Feb |SUBSYSTEM|\"?\$0|<!DOCTYPE|/Library/|C:/|rm -rf |"
+    r".*\{\{ return|\s*#define|\s*for python in|\s*\"\w+\": \[|.* --hash=|\n?\{\{|"
+    r"pip install (?!\{wanted)"
 )
 """How a literal begins, or what it has, that is for a machine."""
 MANIFEST = re.compile(r"[\w{}]+ = (?P<value>.*)", re.DOTALL)

@@ -37,7 +37,7 @@ def faster_before(situation: Situation) -> Advice | None:
     return Advice(
         rule="faster-before",
         kind="speed",
-        title=f"{change.words[:1].upper()}{change.words[1:]} was {words}",
+        title=f"With {change.words} it was {words}",
         evidence=f"measured in this session: {quantity(other.median_s, 's')} against "
         f"{quantity(situation.median_s, 's')}",
         saves=saves,

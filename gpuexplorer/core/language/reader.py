@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from string import Formatter
 from typing import NamedTuple
@@ -28,6 +29,8 @@ JOINTS = (LIST, LAST, FACTS, SENTENCE, SENTENCES, ABOUT, ASIDE)
 """How texts are joined: entries of every catalogue, too."""
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _NUMBER = re.compile(r"[\d\u202f]+")
+_A_WORD = re.compile(r"[a-z]{2}")
+_NO_WORD = re.compile(r"[\d/\\='.]")
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?…]) (?=[A-Z0-9“'])")
 _GAPS = re.compile(r"( {2,}| · | › |\t|<[a-z/][^<>]*>|&nbsp;)")
 """What stands between facts, and stays as it is."""
@@ -37,8 +40,13 @@ NAMED = {
     "workload",
 }  # fmt: skip
 """Fields in which a word is a name, and no word of ours."""
-THIN = 8
-"""A template with fewer letters takes no prose of others into a field."""
+SYMBOLS = {"axis", "symbol"}
+"""Fields in which nothing but a word is."""
+THIN, THINNEST = 8, 3
+"""A template with fewer letters takes no prose of others into a field; one with fewer than the
+latter, such as ``{done} of {total}``, no word of others at all."""
+SHORT = 16
+"""A template with fewer letters, such as ``{error} at the most``, is said of one fact."""
 _NAMES = re.compile(r"[\w.\-]+(?:(?:, | and )[\w.\-]+)*")
 _FIGURE = re.compile(
     r"([A-Za-z][^\d]*?) ([+−±~≈<>≤≥]?[\d∞][\d\u202f.,]*(?: ?[A-Za-zµ/%×°]+)?|[A-Z][A-Z_]*)"
@@ -49,10 +57,18 @@ BEFORE = re.compile(r"(?:[\s→•✓✗▸★⚠●│·]|- |\d+ × )*")
 """What may stand before a text: space, marks of a line, and how often it is said."""
 MOST_LINES = 6
 """Lines that one sentence may have."""
-_INSIDE = (" · ", "; ", "\n")
+_INSIDE = re.compile(r" · |; |  |\n|(?<=[.!?…]) (?=[A-Z0-9“'])")
 """Signs that a field has swallowed what is a part of its own."""
+_SEVERAL = re.compile(r", |: ")
+"""Signs that it may have."""
 _ASIDES = (re.compile(r"(.+?) \((.+)\)", re.DOTALL), re.compile(r"(.+) \(([^()]+)\)", re.DOTALL))
 """What is said of something in brackets at its end: all of it, or the last one."""
+_CHINESE = "\u3400-\u9fff\uf900-\ufaff"
+_SIGN = f"[{_CHINESE}\u3000-\u303f\uff00-\uffef“”]"
+_CLOSE = re.compile(f"{_SIGN} {_SIGN}")
+"""Signs of Chinese, which have no space between them."""
+_APART = re.compile(f"[{_CHINESE}][A-Za-z0-9]|[A-Za-z0-9][{_CHINESE}]")
+"""A sign of it beside a letter or a digit, which have one."""
 _OPENS, _CLOSES = tuple("'\"“‘-/=.@`"), tuple("'\"”’/=`")
 """What a field stands beside that is part of a name, a path or an option."""
 
@@ -107,6 +123,7 @@ class Template:
         return values if at == end else None
 
 
+@cache
 def parts_of(phrase: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return a template's texts and the names of the fields between them."""
     texts, fields = [""], []
@@ -127,6 +144,30 @@ def template_of(entry: Entry, phrase: str, *, one: bool) -> Template:
         if before.endswith(_OPENS) or after.startswith(_CLOSES)
     )
     return Template(entry, texts, fields, stays, one, letters_in("".join(texts)))
+
+
+def filled(phrase: str, fields: Mapping[str, str]) -> str:
+    """Put the fields into a phrase; where one meets Chinese, with a space as it is written there.
+
+    Raises KeyError for a field that is not given.
+    """
+    texts, names = parts_of(phrase)
+    found = texts[0]
+    for name, text in zip(names, texts[1:], strict=True):
+        found = _beside(_beside(found, fields[name]), text)
+    return found
+
+
+def _beside(first: str, second: str) -> str:
+    """Join two pieces of a sentence: Chinese stands close to Chinese, and apart from letters."""
+    at = len(first)
+    whole = first + second
+    for start in (at - 2, at - 1):
+        if start >= 0 and _CLOSE.fullmatch(whole[start : start + 3]):
+            return f"{whole[: start + 1]}{whole[start + 2 :]}"
+    if at and _APART.fullmatch(whole[at - 1 : at + 1]):
+        return f"{first} {second}"
+    return whole
 
 
 def letters_in(text: str) -> int:
@@ -237,7 +278,7 @@ class Reader:
         if template.entry.many and _NUMBER.fullmatch(values.get("number", "1")) is None:
             return None
         fields: dict[str, str] = {}
-        letters = template.letters
+        letters, swallowed = template.letters, body.endswith((".", "…", ":"))
         for name, value in values.items():
             if name in template.stays:
                 inner = Reading(0, 0, value)
@@ -245,14 +286,13 @@ class Reader:
                 inner = self._named(value)
             else:
                 inner = self._part(value)
-            if template.letters < THIN and not inner.letters and _is_prose(value):
+            if not _fits(template, name, value, inner):
                 return None
+            several = template.letters < SHORT and inner.letters and _SEVERAL.search(value)
+            swallowed = swallowed or bool(several or _INSIDE.search(value))
             fields[name] = inner.text
             letters += inner.letters
         said = self._said(template.entry, fields, one=template.one)
-        swallowed = body.endswith(".") or any(
-            sign in value for value in values.values() for sign in _INSIDE
-        )
         own = -1 if swallowed else sum(map(len, template.texts))
         return Reading(letters, own, _began(said, body, template.texts[0]))
 
@@ -262,7 +302,7 @@ class Reader:
         names = names.replace(", ", self._between(LIST))
         if not names:
             return Reading(0, 0, value)
-        words = self._joints[LAST].format(names=names, last=last)
+        words = filled(self._joints[LAST], {"names": names, "last": last})
         return Reading(len("and"), 0, words)
 
     def _said(self, entry: Entry, fields: dict[str, str], *, one: bool) -> str:
@@ -272,7 +312,7 @@ class Reader:
             number = 1 if one else int(fields["number"].replace("\u202f", ""))
             form = min(self._catalogue.form_of(number), len(entry.told) - 1)
         try:
-            return entry.told[form].format_map(fields)
+            return filled(entry.told[form], fields)
         except (KeyError, ValueError, IndexError):  # a file of one's own: no field, or a brace
             return (entry.english if one or not entry.many else entry.many).format_map(fields)
 
@@ -297,7 +337,9 @@ class Reader:
         return dict(index)
 
     def _ended(self, text: str, end: str) -> str:
-        return self._joints[SENTENCE].format(sentence=text) if end == "." else f"{text}{end}"
+        if end == ".":
+            return self._joints[SENTENCE].format(sentence=text)
+        return f"{text}{self._between(ABOUT).rstrip() if end == ':' else end}"
 
     # ---- several of them
 
@@ -323,6 +365,9 @@ class Reader:
         yield from self._sentences(text)
         yield from self._about(text)
         yield from self._listed(text)
+        for sign in (" = ", " × "):
+            if sign in text:
+                yield self._joined(text.split(sign), sign)
 
     def _lines(self, lines: list[str]) -> Reading:
         """Return the best reading as sentences of one line or of several, from the first on."""
@@ -334,8 +379,10 @@ class Reader:
                 one = self._part(held[0]) if len(held) == 1 else self._block("\n".join(held))
                 if one is not None:
                     before = f"{best[start].text}\n" if start else ""
-                    found.append(Reading(best[start].letters + one.letters, 0, before + one.text))
-            best.append(max(found, key=lambda reading: reading.letters))
+                    letters = best[start].letters + one.letters
+                    whole = best[start].whole + min(one.whole, 0)
+                    found.append(Reading(letters, whole, before + one.text))
+            best.append(max(found, key=lambda reading: reading[:2]))
         return best[-1]
 
     def _block(self, text: str) -> Reading | None:
@@ -353,7 +400,11 @@ class Reader:
         sentences = _BETWEEN_SENTENCES.split(text)
         if len(sentences) > 1:
             full_stop = self._joints[SENTENCE].format(sentence="")
-            yield self._joined(sentences, self._between(SENTENCES).removeprefix(full_stop))
+            between = self._between(SENTENCES).removeprefix(full_stop)
+            parts = [self._part(sentence) for sentence in sentences]
+            ends = [" " if p.text.endswith((".", "!", "?")) else between for p in parts[:-1]]
+            texts = [p.text + end for p, end in zip(parts, [*ends, ""], strict=True)]
+            yield _together(parts, "".join(texts))
 
     def _about(self, text: str) -> Iterator[Reading]:
         """Yield the readings as something, and what is said of it."""
@@ -384,7 +435,7 @@ class Reader:
             parts = [self._part(part) for part in (*names.split(", "), last)]
             if all(p.letters or " " not in p.text for p in parts):
                 first = between.join(p.text for p in parts[:-1])
-                words = self._joints[LAST].format(names=first, last=parts[-1].text)
+                words = filled(self._joints[LAST], {"names": first, "last": parts[-1].text})
                 yield Reading(sum(p.letters for p in parts) + len("and"), 0, words)
 
     def _between(self, joint: str) -> str:
@@ -395,6 +446,20 @@ class Reader:
     def _joined(self, texts: list[str], between: str) -> Reading:
         parts = [self._part(text) for text in texts]
         return _together(parts, between.join(p.text for p in parts))
+
+
+def _fits(template: Template, name: str, value: str, read: Reading) -> bool:
+    """Whether a text can be what stands in a field; ``read``: as it is told."""
+    if name in SYMBOLS:
+        return _NAMES.fullmatch(value) is not None
+    ours = read.letters > (0 if template.letters >= THINNEST else letters_in(value) // 2)
+    if ours or name in template.stays or template.letters >= THIN:
+        return True
+    if _is_prose(value):
+        return False
+    if template.letters >= THINNEST or name in NAMED:
+        return True
+    return _A_WORD.search(value) is None or _NO_WORD.search(value) is not None
 
 
 def _is_ours(parts: list[Reading]) -> bool:

@@ -39,7 +39,7 @@ def _said(report: EngineReport) -> str:
     for device in report.devices or ():
         lines.append(f"{device.id}   {device.name}, {device.driver}")
     for missing in report.devices.unavailable if report.devices is not None else ():
-        lines.append(f"no {missing.backend}: {missing.reason}")
+        lines.append(f"no {missing.backend} device: {missing.reason}")
         if missing.remedy:
             lines.append(f"    → {missing.remedy}")
     versions = ", ".join(f"{name} {version}" for name, version in report.packages.items())

@@ -72,7 +72,7 @@ class EngineRow:
         if self.candidate is not None:
             return f"found: {self.candidate.kind}"
         if self.machine is not None:
-            return f"on {self.machine.host}"
+            return f"the machine {self.machine.host}"
         return ORIGIN_WORDS[self.origin]
 
     @property

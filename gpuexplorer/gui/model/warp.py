@@ -116,7 +116,13 @@ def picture(profile: AccessProfile, index: int) -> RequestPicture:
         links=tuple(links),
         starts=() if shared else tuple(SECTOR_B * one for one in starts),
         words=" · ".join(
-            (place, row.text, f"{kind} of {name}", active, words_in_bank if shared else sectors)
+            (
+                place,
+                row.text,
+                f"{kind} of array {name}",
+                active,
+                words_in_bank if shared else sectors,
+            )
         ),
     )
 

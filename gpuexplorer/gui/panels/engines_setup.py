@@ -266,7 +266,7 @@ class EngineSetup(QWidget):
 
             return far.set_up(wanted.name, wanted.machine, wanted.kind, wanted.wheels, tell, cancel)
 
-        title = f"'{wanted.name}' on {wanted.machine.host}"
+        title = f"'{wanted.name}' on machine {wanted.machine.host}"
         self._begin_far(title, wanted.name, work)
 
     def update_far(self, name: str, machine: Machine) -> None:
@@ -279,7 +279,7 @@ class EngineSetup(QWidget):
 
             return far.update_and_test(name, machine, tell, cancel)
 
-        self._begin_far(f"'{name}' on {machine.host}", name, work)
+        self._begin_far(f"'{name}' on machine {machine.host}", name, work)
 
     def _begin_far(self, title: str, name: str, work: Work) -> None:
         self.making.begin(Making(title, name, work, here=False))

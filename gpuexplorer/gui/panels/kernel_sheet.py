@@ -104,7 +104,7 @@ class KernelSheet(QDialog):
             self._add_row(grid, f"{size} is at first", box, "A whole number; a knob of the window")
         for scalar, value in found.scalars.items():
             box = self._scalars[scalar] = self._line(f"kernelSheetScalar_{scalar}", f"{value:g}")
-            self._add_row(grid, f"{scalar} is", box, "A number that the kernel is given")
+            self._add_row(grid, f"value of {scalar}", box, "A number that the kernel is given")
         for output in found.outputs:
             self._add_result(grid, output, next(iter(found.host_functions), ""))
         grid.setColumnStretch(2, 1)

@@ -159,7 +159,7 @@ class MemorySection(QWidget):
         shown = use is not None and has_memory(use)
         if shown and use is not None:
             self.bar.show_memory(use)
-            words = f"by {use.counter}" if use.counter else use.reason or ""
+            words = f"counted by {use.counter}" if use.counter else use.reason or ""
             self.counter.setText(tr(words))
             self.counter.setToolTip(tr(words))
         if self.isHidden() == shown:

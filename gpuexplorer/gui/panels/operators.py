@@ -194,7 +194,7 @@ class OperatorsView(RecordingView):
             if kind in present:
                 slot = FAMILY_COLOURS[kind]
                 colour = chart.muted if slot == OTHER else chart.palette[slot]
-                plain = words.replace(" ", "&nbsp;")  # a name stays on one line
+                plain = tr(words).replace(" ", "&nbsp;")  # a name stays on one line
                 parts.append(f"<span style='color:{colour}'>■</span>&nbsp;{plain}")
         self.legend.setText(tr(f"<span style='color:{chart.muted}'>{GAP.join(parts)}</span>"))
 

@@ -172,7 +172,7 @@ class SheetModel(QAbstractTableModel):
         if role == Roles.DisplayRole:
             return column.title
         if role == Roles.ToolTipRole:
-            return tr(f"{column.tip}, in {column.unit}") if column.unit else column.tip
+            return tr(f"{column.tip} (unit: {column.unit})") if column.unit else column.tip
         if role == Roles.TextAlignmentRole:
             return _side(column, section)
         if role == Roles.InitialSortOrderRole:
