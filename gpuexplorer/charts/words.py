@@ -223,7 +223,7 @@ def checked_against(method: str) -> str:
     function = re.search(r", function (.+):(\w+)$", method)
     found = trusted or function
     words = method.replace(found[0] if found else ", float64", "")
-    how = ", ".join(map(_compared_how, words.split(", ")))
+    how = listed(map(_compared_how, words.split(", ")))
     if function:
         path, name = function.groups()
         return f"function {name}() of {path}, {how}"

@@ -109,9 +109,8 @@ def threads_menu(parent: QMenu, commands: Commands) -> QMenu:
     """Return a menu of the numbers of CPU threads, which says what they are for."""
     menu = QMenu(tr("CPU threads"), parent)
     menu.setObjectName("threadsMenu")
-    told = tr(THREADS_TIP)
-    line = " ".join(told.splitlines())
-    menu.menuAction().setToolTip(told)
+    line = " ".join(tr(THREADS_TIP).splitlines())
+    menu.menuAction().setToolTip(tr(THREADS_TIP))
     menu.menuAction().setStatusTip(line)
     menu.setToolTipsVisible(True)
     menu.addActions(list(commands.threads.values()))

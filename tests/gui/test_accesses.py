@@ -58,7 +58,9 @@ def test_a_warp_is_counted_and_drawn_again_as_the_block_moves(
 
     QTest.keyClick(view.warp, Qt.Key.Key_Right)
     assert view.scrubber.value() == 1
-    assert "read of B" in view.request_words.text() and "4 sectors" in view.request_words.text()
+    assert (
+        "read of array B" in view.request_words.text() and "4 sectors" in view.request_words.text()
+    )
     assert view.table.key == "1"
     view.table.show_key("2")
     assert "write of array C" in view.request_words.text()

@@ -279,7 +279,7 @@ def test_a_word_that_is_shown_alone_is_in_every_catalogue_however_short_it_is() 
     ("method", "told"),
     [
         ("freivalds with 4 random vectors, float64", "float64（4 个随机向量，Freivalds）"),
-        ("8 of 512 rows, full, variant naive", "naive 的结果（512 行中的 8 行、每个元素）"),
+        ("8 of 512 rows, full, variant naive", "naive 的结果（512 行中的 8 行和每个元素）"),
         ("full, function my check.py:product", "my check.py 的函数 product()（每个元素）"),
     ],
 )
