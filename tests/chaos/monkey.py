@@ -30,6 +30,8 @@ STEP_MS = 40
 ROUND = "round.gpux"
 TABS = 12
 ROUND_STEP_S = 60.0
+ROUND_LIMIT_S = 300.0
+"""The longest answer of a step of the round, which shows dozens of things one after the other."""
 LOOK_S = 1.0
 HANG_S = 5.0
 """The longest answer, less the time that a busy machine kept the window from a processor."""
@@ -319,25 +321,25 @@ def go_round(puppet: Puppet) -> list[str]:
     complaints: list[str] = []
 
     complaints += settle(puppet)
-    puppet.ask("live", 10 * HANG_S, on=True)
+    puppet.ask("live", ROUND_LIMIT_S, on=True)
     for number in range(TABS):
-        puppet.ask("tab", 10 * HANG_S, number=number)
+        puppet.ask("tab", ROUND_LIMIT_S, number=number)
     for do in ("sweep", "block_map", "compare", "study", "pin"):
-        puppet.ask(do, 10 * HANG_S)
+        puppet.ask(do, ROUND_LIMIT_S)
         complaints += settle(puppet)
     for sampler in filter(is_there, SAMPLERS):
-        puppet.ask("tune", 10 * HANG_S, sampler=sampler)
+        puppet.ask("tune", ROUND_LIMIT_S, sampler=sampler)
         complaints += settle(puppet)
-    puppet.ask("sample", 10 * HANG_S)
+    puppet.ask("sample", ROUND_LIMIT_S)
     for suffix in ("png", "svg", "pdf", "csv", "json"):
-        puppet.ask("export", 10 * HANG_S, path=f"round.{suffix}")
+        puppet.ask("export", ROUND_LIMIT_S, path=f"round.{suffix}")
         complaints += settle(puppet)
     for do in ("save", "open"):
-        puppet.ask(do, 10 * HANG_S, path=ROUND)
+        puppet.ask(do, ROUND_LIMIT_S, path=ROUND)
         complaints += settle(puppet)
-    puppet.ask("back", 10 * HANG_S)
-    puppet.ask("look_around", 10 * HANG_S)
-    puppet.ask("let_loose", 10 * HANG_S)
+    puppet.ask("back", ROUND_LIMIT_S)
+    puppet.ask("look_around", ROUND_LIMIT_S)
+    puppet.ask("let_loose", ROUND_LIMIT_S)
     return [f"on its round: {words}" for words in complaints]
 
 
