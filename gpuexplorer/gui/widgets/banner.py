@@ -10,6 +10,7 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSpinBox,
+    QApplication,
     QBoxLayout,
     QComboBox,
     QFrame,
@@ -198,10 +199,15 @@ class Banner(QFrame):
         return room.bottom()
 
     def _controls(self) -> list[QRect]:
-        """Return the places of what is seen of the view's controls."""
+        """Return the places of what is seen of the view's controls.
+
+        Not by ``findChildren``: what that returns is kept as long as the view, though it is gone.
+        """
         found = list[QRect]()
-        for widget in self._over.findChildren(QWidget):
+        for widget in QApplication.allWidgets():
             if not isinstance(widget, CONTROLS) or not widget.isVisible():
+                continue
+            if not self._over.isAncestorOf(widget):
                 continue
             seen = widget.visibleRegion().boundingRect()
             if not seen.isEmpty():
