@@ -17,8 +17,9 @@ from gpuexplorer.charts.render_spans import draw_spans
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Series
 from gpuexplorer.charts.style import STROKES, THEMES, Theme, marker_of
 from gpuexplorer.charts.ticks import log_ticks, tick_words
-from gpuexplorer.charts.told import told
+from gpuexplorer.charts.told import texts, told
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
+from gpuexplorer.core.fonts import CHINESE, files, is_wide
 from gpuexplorer.core.language import in_file
 from gpuexplorer.core.text import columns, wrapped
 from gpuexplorer.core.units import si_scale
@@ -39,10 +40,11 @@ TICKS_ALONG, TICKS_UP = 9, 8
 """At the most on a logarithmic axis as wide as the page, and in a panel of height 1."""
 NOTE_CHARACTERS = 148
 """Characters of a note that fit the width at ``NOTE_PT``."""
-CJK_FONTS = (
-    "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "WenQuanYi Micro Hei",
-    "Microsoft YaHei", "PingFang SC", "Droid Sans Fallback", "SimHei",
+MORE_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC",
+    "WenQuanYi Micro Hei", "Microsoft YaHei", "PingFang SC", "Droid Sans Fallback", "SimHei",
 )  # fmt: skip
+"""Those that may have the rarer letters of East Asia; Matplotlib sees the first of a collection."""
 
 
 def chart_format(path: Path) -> str:
@@ -182,15 +184,24 @@ def _wrap(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def _fonts(spec: ChartSpec) -> list[str]:
-    """Return font families that have the chart's letters, as far as this machine has any."""
+    """Return font families that have the chart's letters, as far as this machine has any.
+
+    Ours come first, which look the same everywhere and may lie in a PDF, which outlines other than
+    TrueType's may not.
+    """
     families = ["DejaVu Sans"]  # comes with matplotlib
-    words = [spec.title, spec.subtitle, *spec.notes]
-    words += [p.title + p.x.label + p.y.label for row in spec.rows for p in row]
-    if any(ord(letter) > 0x2E7F for word in words for letter in word):
+    wide = {letter for words in texts(spec) for letter in words if is_wide(letter)}
+    if wide:
         from matplotlib import font_manager
 
-        installed = {font.name for font in font_manager.fontManager.ttflist}
-        families += [name for name in CJK_FONTS if name in installed][:1]
+        manager = font_manager.fontManager
+        if CHINESE not in (known := {font.name for font in manager.ttflist}):
+            for file in files(CHINESE):
+                manager.addfont(file)
+        families.append(CHINESE)
+        has = font_manager.get_font(files(CHINESE)[0]).get_charmap()
+        if any(ord(letter) not in has for letter in wide):
+            families += [name for name in MORE_FONTS if name in known][:1]
     return families
 
 

@@ -5,6 +5,7 @@ Who draws a chart, or has another process draw it, sends it through ``told`` fir
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeVar
 
 import msgspec
@@ -21,6 +22,18 @@ Part = TypeVar("Part", bound=msgspec.Struct)
 def told(chart: ChartSpec) -> ChartSpec:
     """Return a chart with its words as the language says them."""
     return _told(chart) if language.changes() else chart
+
+
+def texts(part: object) -> Iterator[str]:
+    """Yield every text that a chart or a part of it holds."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, msgspec.Struct):
+        for name in part.__struct_fields__:
+            yield from texts(getattr(part, name))
+    elif isinstance(part, tuple):
+        for one in part:
+            yield from texts(one)
 
 
 def _told(part: Part) -> Part:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction
@@ -18,7 +19,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.core.language import tr
 from gpuexplorer.gui.actions import THREADS_TIP, Commands
 from gpuexplorer.gui.theme import theme
-from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.typeface import for_text, show_names
 from gpuexplorer.gui.widgets.list_box import ListBox
 
 
@@ -93,6 +94,7 @@ class Menus:
             spoken.setObjectName("languageMenu")
             spoken.setToolTipsVisible(True)
             spoken.addActions(list(commands.languages.values()))
+            spoken.aboutToShow.connect(partial(show_names, spoken.actions()))
             settings.addMenu(spoken)
             settings.addSeparator()
         settings.addAction(commands.calibrates_when_idle)

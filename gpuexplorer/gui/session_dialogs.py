@@ -24,15 +24,8 @@ from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.exchange import atomic_file
 from gpuexplorer.gui.model.session_document import MAX_NOTES
 from gpuexplorer.gui.screen import open_size
-from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.typeface import fixed, for_text
 from gpuexplorer.workloads.workload import MANIFEST_NAME, WorkloadSource
-
-
-def _monospace(edit: QPlainTextEdit) -> None:
-    font = edit.font()
-    font.setFamilies(["monospace"])
-    font.setStyleHint(font.StyleHint.Monospace)
-    edit.setFont(font)
 
 
 class NotesDialog(QDialog):
@@ -120,7 +113,7 @@ class SourcesDialog(QDialog):
         self.text.setObjectName("sourcesText")
         self.text.setReadOnly(True)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        _monospace(self.text)
+        self.text.setFont(fixed())
         self.list.currentRowChanged.connect(self._show_row)
         self.words = QLabel(
             tr(

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from builder.errors import BuildError
 from builder.parts import (
-    FONTS,
+    FONT_OF,
     Kind,
     Part,
     debian_part,
@@ -41,7 +41,6 @@ _OURS: Owner = (Kind.WHEEL, PRODUCT)
 _LOADER: Owner = (Kind.WHEEL, "pyinstaller")
 _PYTHON: Owner = (Kind.PYTHON, "python")
 _WINDOWS: Owner = (Kind.WINDOWS, "windows")
-_FONT: Owner = (Kind.FONT, "inter")
 
 
 def parts(context: Context, folder: Path | None = None) -> list[Part]:
@@ -160,7 +159,10 @@ class Owners:
         if any(real.is_relative_to(place) for place in self._python):
             return _PYTHON
         if real.is_relative_to(self._root) and not source.is_relative_to(sys.prefix):
-            return _FONT if real.is_relative_to(self._root / FONTS) else _OURS
+            for name, font in FONT_OF.items():
+                if real.is_relative_to(self._root / font.folder):
+                    return (Kind.FONT, name)
+            return _OURS
         windows = os.environ.get("SYSTEMROOT")
         if windows and _key(real).startswith(_key(windows)):
             return _WINDOWS
@@ -176,7 +178,7 @@ class Owners:
         if kind is Kind.DEBIAN:
             return debian_part(name, files)
         if kind is Kind.FONT:
-            return font_part(files, self._root)
+            return font_part(name, files, self._root)
         return python_part(files) if kind is Kind.PYTHON else windows_part(files)
 
 

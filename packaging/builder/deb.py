@@ -41,7 +41,7 @@ ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 OVERRIDES = "packaging/linux/lintian-overrides"
 RECOMMENDED = ("hicolor-icon-theme", "shared-mime-info")
 # Only who wants engines in Pythons of their own needs one.
-SUGGESTED = ("fonts-noto-cjk", "python3 (>= 3.11)")
+SUGGESTED = ("python3 (>= 3.11)",)
 SUMMARY = "laboratory for the performance of compute kernels"
 DESCRIPTION = """\
 Pick a workload, a kernel, a problem size, the threads per block and a precision, and watch real

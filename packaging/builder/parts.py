@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from importlib import metadata
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from builder.errors import BuildError
 
@@ -236,16 +236,32 @@ def python_part(files: Sequence[str]) -> Part:
     )
 
 
-def font_part(files: Sequence[str], root: Path) -> Part:
-    """Return the font that the window brings along."""
+class Font(NamedTuple):
+    """Where the files of a font lie that the program brings along, and what it was made of."""
+
+    folder: str
+    version: str
+    homepage: str
+
+
+FONT_OF = {
+    "noto-sans-cjk-sc": Font(f"{FONTS}/chinese", "2.004", "https://github.com/notofonts/noto-cjk"),
+    "inter": Font(FONTS, "3.19", "https://github.com/rsms/inter"),
+}
+"""By its name, inner folders first."""
+
+
+def font_part(name: str, files: Sequence[str], root: Path) -> Part:
+    """Return a font that the program brings along."""
+    font = FONT_OF[name]
     return Part(
         kind=Kind.FONT,
-        name="inter",
-        version="3.19",
+        name=name,
+        version=font.version,
         licence="OFL-1.1",
         is_spdx=True,
-        homepage="https://github.com/rsms/inter",
-        texts=(Text("LICENSE.txt", read_text(root / FONTS / "LICENSE.txt")),),
+        homepage=font.homepage,
+        texts=(Text("LICENSE.txt", read_text(root / font.folder / "LICENSE.txt")),),
         files=tuple(files),
     )
 

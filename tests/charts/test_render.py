@@ -9,11 +9,13 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+from msgspec.structs import replace
 
 from gpuexplorer.charts import render, spec
 from gpuexplorer.charts.build import run_chart
 from gpuexplorer.charts.style import THEMES
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.fonts import CHINESE
 from tests.support.cli import cli_environment
 from tests.support.crossed import crossed
 from tests.support.results import made_result
@@ -78,6 +80,46 @@ def test_drawing_twice_gives_the_same_picture(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         render.render(run_chart(made_result()), tmp_path / name)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+@pytest.mark.parametrize("ending", render.FORMATS)
+@pytest.mark.parametrize("where", ["title", "series", "note"])
+@pytest.mark.filterwarnings("error:Glyph")
+def test_chinese_is_drawn_with_the_letters_brought_along_wherever_it_stands(
+    ending: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(render, "MORE_FONTS", ())
+    words = "每次启动的耗时（毫秒），线程块"
+    axis = spec.Axis(label="x", low=0, high=2)
+    line = spec.series(
+        words if where == "series" else "y", x=[0, 1], y=[0, 1], kind="line", role="measured"
+    )
+    chart = spec.ChartSpec(
+        title=words if where == "title" else "times",
+        notes=(words,) if where == "note" else (),
+        rows=((spec.Panel(x=axis, y=axis, series=(line, line)),),),
+    )
+    with_it, without = tmp_path / f"chinese.{ending}", tmp_path / f"english.{ending}"
+    render.render(chart, with_it)
+    if ending == "pdf":
+        weight = "Bold" if where == "title" else "Regular"
+        assert f"GPUExplorerChinese-{weight}".encode() in with_it.read_bytes()
+        assert with_it.stat().st_size < 100_000, "of a font only the letters of the chart"
+    monkeypatch.setattr(render, "_fonts", lambda _: ["DejaVu Sans"])
+    with pytest.raises(WorkFailed, match="Glyph"):
+        render.render(chart, without)
+
+
+@pytest.mark.filterwarnings("error:Glyph")
+def test_a_rarer_letter_comes_from_a_font_of_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rare = "鬱"
+    chart = replace(run_chart(made_result()), title=f"忧{rare}")
+    monkeypatch.setattr(render, "MORE_FONTS", ("No Such Font", "STIXGeneral", "cmr10"))
+    assert render._fonts(chart) == ["DejaVu Sans", CHINESE, "STIXGeneral"]
+    assert render._fonts(replace(chart, title="忧")) == ["DejaVu Sans", CHINESE]
+    assert render._fonts(run_chart(made_result())) == ["DejaVu Sans"]
 
 
 @pytest.mark.parametrize("name", ["chart.gif", "chart", "chart."])

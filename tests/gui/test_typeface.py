@@ -16,7 +16,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication
 
-from gpuexplorer.core import resources
+from gpuexplorer.core import language, resources
+from gpuexplorer.core.fonts import CHINESE, FILES, LATIN, files
 from gpuexplorer.gui import typeface
 
 
@@ -45,13 +46,49 @@ def test_letters_that_nobody_asked_for_give_way_to_ours(
 def test_a_font_that_was_chosen_stays(
     qapp: QApplication, monkeypatch: pytest.MonkeyPatch, family: str
 ) -> None:
-    assert typeface._load()
+    assert typeface._load(LATIN)
     if QFontInfo(QFont(family)).family().casefold() != family.casefold():
         pytest.skip(f"no {family} here")
     monkeypatch.setattr(typeface, "CHOSEN", False)
     qapp.setFont(QFont(family, 11))
     typeface.choose(qapp)
     assert qapp.font().families() == [family]
+
+
+@pytest.fixture
+def chinese() -> Iterator[None]:
+    language.use("zh_CN")
+    yield
+    language.use(language.ENGLISH)
+
+
+def test_in_chinese_ours_follow_inter_and_leave_with_the_language(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch, chinese: None
+) -> None:
+    monkeypatch.setattr(typeface, "CHOSEN", False)
+    qapp.setFont(QFont("Sans Serif", 9))
+    for _ in range(2):
+        typeface.choose(qapp)
+        assert qapp.font().families() == [LATIN, CHINESE, "Sans Serif"]
+    assert QFontMetricsF(qapp.font()).height() == QFontMetricsF(QFont(LATIN, 9)).height()
+    assert typeface.fixed().families()[-1] == CHINESE
+    language.use(language.ENGLISH)
+    typeface.choose(qapp)
+    assert qapp.font().families() == [LATIN, "Sans Serif"]
+    assert CHINESE not in typeface.fixed().families()
+
+
+@pytest.mark.parametrize("has", [True, False])
+@pytest.mark.parametrize("one_font", [True, False], ids=["of the system", "of the user"])
+def test_in_chinese_a_chosen_font_keeps_the_systems_letters_where_there_are_any(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch, chinese: None, has: bool, one_font: bool
+) -> None:
+    monkeypatch.setattr(typeface, "CHOSEN", one_font)
+    monkeypatch.setattr(typeface, "_named", lambda font: True)
+    monkeypatch.setattr(typeface, "_system_has_chinese", lambda: has)
+    qapp.setFont(QFont("Cantarell", 11))
+    typeface.choose(qapp)
+    assert qapp.font().families() == ["Cantarell", *([] if has else [CHINESE])]
 
 
 def test_a_system_with_one_font_for_interfaces_gives_its_own(
@@ -67,7 +104,7 @@ def test_a_system_with_one_font_for_interfaces_gives_its_own(
 def test_figures_have_one_width_so_that_they_do_not_move(
     qapp: QApplication, weight: QFont.Weight
 ) -> None:
-    assert typeface._load()
+    assert typeface._load(LATIN)
     typeface.choose(qapp)
     font = QFont(qapp.font())
     font.setFamilies(["Inter"])
@@ -80,7 +117,7 @@ def test_figures_have_one_width_so_that_they_do_not_move(
 def test_code_has_letters_of_one_width_where_the_systems_font_for_it_has_not(
     qapp: QApplication, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert typeface._load()
+    assert typeface._load(LATIN)
     assert not QFontInfo(QFont("Inter")).fixedPitch()
     monkeypatch.setattr(QFontDatabase, "systemFont", lambda _: QFont("Inter", 9))
     font = QFontMetricsF(typeface.fixed())
@@ -89,7 +126,7 @@ def test_code_has_letters_of_one_width_where_the_systems_font_for_it_has_not(
 
 
 def test_bold_words_are_those_of_the_heavier_font_and_not_smeared(qapp: QApplication) -> None:
-    assert typeface._load()
+    assert typeface._load(LATIN)
     drawn = []
     for weight in (QFont.Weight.Bold, QFont.Weight.DemiBold, QFont.Weight.Normal):
         image = QImage(200, 30, QImage.Format.Format_Grayscale8)
@@ -113,12 +150,13 @@ def test_there_are_three_sizes(qapp: QApplication) -> None:
 def test_its_licence_lies_beside_it() -> None:
     folder = resources.folder() / "fonts"
     assert "SIL OPEN FONT LICENSE" in (folder / "LICENSE.txt").read_text(encoding="utf-8")
-    assert {path.name for path in folder.glob("*.ttf")} == set(typeface.FILES)
+    assert set(folder.rglob("*.ttf")) == {file for family in FILES for file in files(family)}
+    assert all((file.parent / "LICENSE.txt").is_file() for file in folder.rglob("*.ttf"))
     assert sum(path.stat().st_size for path in folder.glob("*.ttf")) < 200_000
 
 
 def test_it_has_the_letters_of_the_window(qapp: QApplication) -> None:
-    assert typeface._load()
+    assert typeface._load(LATIN)
     assert "Inter" in QFontDatabase.families()
     raw = QRawFont.fromFont(QFont("Inter", 10))
     assert [c for c in "aZ09µ×±–→−≤≥²·…«»éß✓★●" if not raw.supportsCharacter(ord(c))] == []

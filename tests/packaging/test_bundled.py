@@ -19,6 +19,7 @@ from builder.files import sha256
 from builder.parts import Kind, Part, Text
 from builder.targets import Context
 
+from gpuexplorer.core.fonts import CHINESE, files
 from tests.support.payload import ROOT, stand_in
 
 LICENCE = "Copyright (c) 2020 Them\n\nDo as you like.\n"
@@ -77,7 +78,8 @@ def context(tmp_path: Path, site: Path) -> Context:
     (internal / "lib.so").symlink_to("qt6/lib.so")
     (internal / "base_library.zip").write_bytes(b"modules")
     (internal / "kernel.cu").write_bytes(b"ours")
-    (internal / "Inter-Regular.ttf").write_bytes(b"letters")
+    for letters in ("Inter-Regular.ttf", "Chinese.ttf"):
+        (internal / letters).write_bytes(b"letters")
     (made.frozen / "gpuexplorer").write_bytes(b"program")
     collected = [
         ("num_py/c.so", str(site / "num_py/c.so"), "EXTENSION"),
@@ -86,6 +88,7 @@ def context(tmp_path: Path, site: Path) -> Context:
         ("base_library.zip", str(tables / "base_library.zip"), "DATA"),
         ("kernel.cu", str(ROOT / "kernels/kernel.cu"), "DATA"),
         ("Inter-Regular.ttf", str(ROOT / "resources/fonts/Inter-Regular.ttf"), "DATA"),
+        ("Chinese.ttf", str(files(CHINESE)[0]), "DATA"),
         ("gpuexplorer", str(tables / "gpuexplorer"), "EXECUTABLE"),
         ("left/out.so", str(site / "left/out.so"), "BINARY"),
     ]
@@ -112,9 +115,13 @@ def no_dpkg(*_: str) -> str:
 
 def test_every_file_and_module_has_its_owner(context: Context) -> None:
     parts = found(context)
-    assert parts.keys() == {"inter", "num-py", "pure", "pyinstaller", "python", "qt6"}
+    fonts = {"inter", "noto-sans-cjk-sc"}
+    assert parts.keys() == {*fonts, "num-py", "pure", "pyinstaller", "python", "qt6"}
     assert parts["inter"].files == ("_internal/Inter-Regular.ttf",)
-    assert "SIL OPEN FONT LICENSE" in parts["inter"].texts[0].words
+    assert parts["noto-sans-cjk-sc"].files == ("_internal/Chinese.ttf",)
+    assert "The Inter Project" in parts["inter"].texts[0].words
+    assert "Adobe" in parts["noto-sans-cjk-sc"].texts[0].words
+    assert all("SIL OPEN FONT LICENSE" in parts[name].texts[0].words for name in fonts)
     assert parts["num-py"].files == ("_internal/num_py/c.so",)
     assert parts["qt6"].files == ("_internal/qt6/lib.so",)
     assert parts["pure"].files == ()  # packed into the program

@@ -18,6 +18,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.units import plural
 from gpuexplorer.gui.screen import open_size
+from gpuexplorer.gui.typeface import fixed
 from gpuexplorer.workloads.own_model import look_over
 from gpuexplorer.workloads.programs import Program
 
@@ -81,10 +82,7 @@ class TrustDialog(QDialog):
         text.setReadOnly(True)
         text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         text.setTabChangesFocus(True)
-        font = text.font()
-        font.setFamilies(["monospace"])
-        font.setStyleHint(font.StyleHint.Monospace)
-        text.setFont(font)
+        text.setFont(fixed())
         text.setPlainText(as_is("\n".join(shown)))
         return text
 

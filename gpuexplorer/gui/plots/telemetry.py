@@ -151,7 +151,7 @@ class TelemetryStrip(QWidget):
         self.setObjectName("telemetryStrip")
         self._kind = ""
         self._title = title_label("Device")
-        self._source = muted_label("no reading yet")
+        self._source = muted_label(tr("no reading yet"))
         self._source.setObjectName("telemetrySource")
         self._source.set_width(for_text(SOURCE_WIDTH))
         head = self._head = QVBoxLayout()

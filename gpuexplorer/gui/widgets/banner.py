@@ -30,6 +30,7 @@ from gpuexplorer.core.language import tr
 from gpuexplorer.core.text import visible
 from gpuexplorer.gui.speech import announce
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import fixed
 from gpuexplorer.gui.widgets.layouts import empty
 
 Action = tuple[str, Callable[[], None]]
@@ -82,10 +83,7 @@ class Banner(QFrame):
         self._detail.setReadOnly(True)
         self._detail.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._detail.setMaximumHeight(170)
-        font = self._detail.font()
-        font.setFamilies(["monospace"])
-        font.setStyleHint(font.StyleHint.Monospace)
-        self._detail.setFont(font)
+        self._detail.setFont(fixed())
         acts = QHBoxLayout()
         acts.addStretch(1)
         acts.addWidget(self._more)
