@@ -201,7 +201,7 @@ print(json.dumps(found))
 
 
 @pytest.mark.parametrize(
-    "each", [pytest.param(4, id="every fourth"), pytest.param(1, id="all", marks=pytest.mark.long)]
+    "each", [pytest.param(8, id="every eighth"), pytest.param(1, id="all", marks=pytest.mark.long)]
 )
 def test_pocl_runs_the_kernels_of_the_plain_c_subset(
     each: int, monkeypatch: pytest.MonkeyPatch

@@ -77,7 +77,7 @@ def test_cancel_is_said_where_nothing_is_kept_and_stop_where_something_is(
 
 def test_terms_stand_in_tooltips_and_plain_words_on_the_window(window: MainWindow) -> None:
     shown = [label.text() for label in window.findChildren(QLabel)]
-    shown += [plot.accessibleName() for plot in window.findChildren(LineSample)]
+    shown += [line.spoken() for line in window.findChildren(LineSample)]
     for box in window.findChildren(QComboBox):
         shown += [box.itemText(index) for index in range(box.count())]
     assert "needed read" in shown and "The workload's own" in shown

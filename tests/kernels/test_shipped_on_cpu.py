@@ -82,7 +82,7 @@ def verdict(workload: Workload, request: RunRequest, references: dict[str, Refer
     [
         pytest.param(
             workload, variant, id=f"{workload.name}-{variant}",
-            marks=() if number % 8 == 0 else pytest.mark.long,
+            marks=() if number % 8 == 2 else pytest.mark.long,
         )
         for number, (workload, variant) in enumerate(KERNELS)
     ],
