@@ -16,13 +16,16 @@ from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core.fonts import LATIN
 from gpuexplorer.gui import restart, typeface
 from gpuexplorer.gui.main_window import USUAL_SIZE, MainWindow
 from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.settings import TEXT_SIZES, Settings
 from gpuexplorer.history.store import Store
+from tests.gui import looks
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
+from tests.gui.looking import LEAST
 
 FULL_HD = QSize(1920, 1080)
 SESSION = Path(__file__).parents[1] / "written_by_0_1/session.gpux"
@@ -86,11 +89,39 @@ def large_font(qapp: QApplication) -> Iterator[None]:
     typeface.choose(qapp)
 
 
+@pytest.fixture
+def higher_lines(qapp: QApplication) -> Iterator[None]:
+    """Have the user choose a font with lines a fifth higher, as those of Noto Sans CJK are."""
+    before = qapp.font()
+    assert typeface._load(LATIN)
+    higher = QFont(LATIN, 11)
+    qapp.setFont(higher)
+    yield
+    qapp.setFont(before)
+    typeface.choose(qapp)
+
+
 def resize(window: MainWindow, size: QSize) -> None:
     window.resize(size)
     QApplication.processEvents()
     QApplication.processEvents()
     assert window.size() == size, window.minimumSizeHint()
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_it_fits_1280_by_800_at_twice_the_size_in_a_font_with_higher_lines(
+    higher_lines: None, monkeypatch: pytest.MonkeyPatch, open_window: OpenWindow, language: str
+) -> None:
+    monkeypatch.setenv("GPUEXPLORER_LANGUAGE", language)
+    window = open_window()
+    assert typeface.for_text(100) > 114
+    window.panels.welcome.close_button.click()
+    for view in window.panels.places.views:
+        window.panels.places.show_view(view)
+        for _ in range(3):  # panels that fold away let it be smaller
+            window.resize(LEAST)
+            looks.settle()
+        assert window.size() == LEAST, window.panels.places.title_of(view)
 
 
 @pytest.mark.parametrize("times", TEXT_SIZES)

@@ -139,8 +139,9 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
         return self.tickStrings(values, scale, spacing)
 
 
-LEAST_HEIGHT = 78
-"""Pixels that a plot has at least: two plots fit a window of 400."""
+LEAST_HEIGHT = 66
+"""Pixels that a plot has at least: two plots fit a window of 400, also where a system's font has
+lines that are higher by a fifth, as those for Chinese have."""
 
 
 class Plot(pg.PlotWidget):  # type: ignore[misc]
