@@ -100,7 +100,7 @@ def guess_words(lesson: Lesson, guess: str | float | None, outcome: GuessOutcome
             return f"You guessed right. Measured here: {found}."
         if outcome.truth is None:
             return f"Measured here: {found}, which is none of the answers."
-        truth = lesson.text[f"choice {outcome.truth.name}"].rstrip(".")
+        truth = lesson.text[f"choice {outcome.truth.name}"].rstrip(".。")
         return f"You guessed otherwise. Measured here: {found}. The answer: {truth}."
     figure = lesson.manifest.figures[lesson.manifest.guess.figure]
     guessed = figure_words(float(guess), unit_of(figure))
