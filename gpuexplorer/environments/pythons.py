@@ -205,7 +205,7 @@ def _ask(path: Path, kind: str, cancel: threading.Event | None) -> FoundPython:
         return msgspec.structs.replace(unknown, problem=problem)
     told = [line[12:] for line in done.lines if line.startswith("GPUEXPLORER ")]
     if not told:
-        last = done.lines[-1] if done.lines else f"it ended with status {done.returncode}"
+        last = done.lines[-1].strip() if done.lines else f"it ended with status {done.returncode}"
         return msgspec.structs.replace(unknown, problem=f"{path} is no Python 3: {last[:200]}")
     said = json.loads(told[-1])
     base = Path(said["base"])  # of an environment's Python, the one below it

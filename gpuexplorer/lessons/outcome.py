@@ -36,7 +36,8 @@ class ClaimOutcome:
         """What is known of it here, in a sentence."""
         claim = self.claim
         if claim.kind == "card" and self.value is None:
-            return f"Source: {claim.source}"
+            cited = claim.source
+            return f"Source: {cited}"
         if self.value is None:
             return "Not measured here yet."
         found, wanted = self.value.words, range_words(claim, self.unit)

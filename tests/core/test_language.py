@@ -75,6 +75,18 @@ msgstr "最大 {error}"
 msgid "{error} as a whole"
 msgstr "整体 {error}"
 
+msgid "use one of {names}"
+msgstr "请用 {names} 之一"
+
+msgid "names"
+msgstr "名称"
+
+msgid "what {name} should be is not said"
+msgstr "{name} 应是什么没有说"
+
+msgid "Source: {cited}"
+msgstr "来源：{cited}"
+
 msgid "threads in {axis}"
 msgstr "{axis} 方向线程数"
 
@@ -142,6 +154,10 @@ def language(tmp_path: Path) -> Iterator[Path]:
         ("threads in x × threads in y", "x 方向线程数 × y 方向线程数"),
         ("12 of 34", "34 中的 12"),
         ("open '12 is not there'. Block map.", "open '12 is not there'. 线程块图。"),
+        ("use one of names, run, x", "请用 names，run，x 之一"),
+        ("use one of names, run and x", "请用 names，run 和 x 之一"),
+        ("What out should be is not said", "out 应是什么没有说"),
+        ("Source: S. Boehm, a run at the most", "来源：S. Boehm, a run at the most"),
         # what is no sentence of ours
         ("error: use of undeclared identifier", "error: use of undeclared identifier"),
         ("out of memory", "out of memory"),

@@ -79,7 +79,7 @@ def test_an_engine_is_added_asked_chosen_removed_and_brought_back(
     row = dialog.list.table.rows[1]
     assert row.report is not None and row.report.ok
     assert row.report.python is not None
-    assert "'mine' answered in" in words(dialog)
+    assert "'mine': answered in" in words(dialog)
     assert "numpy:cpu" in dialog.list.details.toPlainText()
     assert not row.in_use
 

@@ -47,7 +47,7 @@ MACHINES = re.compile(
     r"int unsigned |(un)?signed |long( (int|long))*$|#line |block_\{|ceil_div\(|"
     r"\{ROW\} |FROM |Jan Feb |SUBSYSTEM|\"?\$0|<!DOCTYPE|/Library/|C:/|rm -rf |"
     r".*\{\{ return|\s*#define|\s*for python in|\s*\"\w+\": \[|.* --hash=|\n?\{\{|"
-    r"pip install (?!\{wanted)"
+    r"pip install (?!\{wanted)|\{\w+\} -m "
 )
 """How a literal begins, or what it has, that is for a machine."""
 MANIFEST = re.compile(r"[\w{}]+ = (?P<value>.*)", re.DOTALL)

@@ -29,7 +29,10 @@ JOINTS = (LIST, LAST, FACTS, SENTENCE, SENTENCES, ABOUT, ASIDE)
 """How texts are joined: entries of every catalogue, too."""
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _NUMBER = re.compile(r"[\d\u202f]+")
-_A_WORD = re.compile(r"[a-z]{2}")
+_A_WORD, _WORDS = (
+    re.compile(r"[a-z]{2}"),
+    re.compile(r"(?<![\w/])[A-Za-z]{2,} [A-Za-z]{2,}(?![\w/])"),
+)
 _NO_WORD = re.compile(r"[\d/\\='.]")
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?…]) (?=[A-Z0-9“'])")
 _GAPS = re.compile(r"( {2,}| · | › |\t|<[a-z/][^<>]*>|&nbsp;)")
@@ -40,6 +43,8 @@ NAMED = {
     "workload",
 }  # fmt: skip
 """Fields in which a word is a name, and no word of ours."""
+CITED = {"cited"}
+"""Fields that hold others' words, as they are."""
 SYMBOLS = {"axis", "symbol"}
 """Fields in which nothing but a word is."""
 THIN, THINNEST = 8, 3
@@ -141,7 +146,7 @@ def template_of(entry: Entry, phrase: str, *, one: bool) -> Template:
     stays = frozenset(
         name
         for name, (before, after) in zip(fields, pairwise(texts), strict=True)
-        if before.endswith(_OPENS) or after.startswith(_CLOSES)
+        if name in CITED or before.endswith(_OPENS) or after.startswith(_CLOSES)
     )
     return Template(entry, texts, fields, stays, one, letters_in("".join(texts)))
 
@@ -280,30 +285,34 @@ class Reader:
         fields: dict[str, str] = {}
         letters, swallowed = template.letters, body.endswith((".", "…", ":"))
         for name, value in values.items():
+            named = name in NAMED and _NAMES.fullmatch(value) is not None
             if name in template.stays:
-                inner = Reading(0, 0, value)
-            elif name in NAMED and _NAMES.fullmatch(value):
+                inner = Reading(letters_in(value) * (name in CITED), 0, value)
+            elif named:
                 inner = self._named(value)
             else:
                 inner = self._part(value)
             if not _fits(template, name, value, inner):
                 return None
-            several = template.letters < SHORT and inner.letters and _SEVERAL.search(value)
-            swallowed = swallowed or bool(several or _INSIDE.search(value))
+            many = inner.letters and template.letters < SHORT and not named
+            found = _INSIDE.search(value) or (many and _SEVERAL.search(value))
+            swallowed = swallowed or bool(found and name not in CITED)
             fields[name] = inner.text
             letters += inner.letters
         said = self._said(template.entry, fields, one=template.one)
         own = -1 if swallowed else sum(map(len, template.texts))
-        return Reading(letters, own, _began(said, body, template.texts[0]))
+        first = re.match(r"\{(\w+)", template.entry.told[0])
+        if first is None or fields.get(first[1]) != values.get(first[1]):  # a name stays
+            said = _began(said, body, template.texts[0])
+        return Reading(letters, own, said)
 
     def _named(self, value: str) -> Reading:
         """Return names in a list as they are, with the language's signs between them."""
-        names, _, last = value.rpartition(" and ")
-        names = names.replace(", ", self._between(LIST))
+        names, _, last = value.replace(", ", self._between(LIST)).rpartition(" and ")
         if not names:
-            return Reading(0, 0, value)
+            return Reading(letters_in(value), 0, last)
         words = filled(self._joints[LAST], {"names": names, "last": last})
-        return Reading(len("and"), 0, words)
+        return Reading(letters_in(value), 0, words)
 
     def _said(self, entry: Entry, fields: dict[str, str], *, one: bool) -> str:
         form = 0
@@ -409,9 +418,10 @@ class Reader:
     def _about(self, text: str) -> Iterator[Reading]:
         """Yield the readings as something, and what is said of it."""
         if ": " in text:
-            parts = [self._part(part) for part in text.split(": ")]
-            if _is_ours(parts):
-                yield _together(parts, self._between(ABOUT).join(p.text for p in parts))
+            for most in (-1, 1):
+                parts = [self._part(part) for part in text.split(": ", most)]
+                if _is_ours(parts):
+                    yield _together(parts, self._between(ABOUT).join(p.text for p in parts))
         for form in _ASIDES:
             aside = form.fullmatch(text)
             if aside is not None:
@@ -459,6 +469,8 @@ def _fits(template: Template, name: str, value: str, read: Reading) -> bool:
         return False
     if template.letters >= THINNEST or name in NAMED:
         return True
+    if _WORDS.search(value):
+        return False
     return _A_WORD.search(value) is None or _NO_WORD.search(value) is not None
 
 

@@ -312,7 +312,7 @@ class EnginesList(QWidget):
         self.model.take(name, report)
         if report.ok:
             answered = f"answered in {report.handshake_s:.2f} s" if report.handshake_s else "ready"
-            self.tell(f"'{name}' {answered}.")
+            self.tell(f"'{name}': {answered}.")
         else:
             self.tell(f"'{name}': {report.problem}.")
         self.refresh()

@@ -321,7 +321,7 @@ class SelfTestDialog(QDialog):
         self.view.head.start.setDefault(True)
         self.exporter.notice.connect(lambda notice: self.words.setText(tr(notice.text)))
         self.view.changed.connect(self._show_found)
-        self.view.message.connect(self.words.setText)
+        self.view.message.connect(lambda words: self.words.setText(tr(words)))
         self._show_found()
 
     def export(self) -> None:
