@@ -53,7 +53,7 @@ SMALL = """
     gradients group hardware highest history hot how idle implementations inputs install
     installing instructions interpreter interrupted job jobs kernel kernels kind largest launch
     launches left lesson lessons line linear live load log long lost machine measured measuring
-    median medians memory minutes model name noise none note notes nothing number numbers
+    median medians memory minutes model name needed noise none note notes nothing number numbers
     occupancy operator operators optimiser options other others outcome outliers output outputs
     package packages passed passes peak person phases pinned place plan points power precision
     precisions predicted program programs rate ratio read ready reference refused registers
