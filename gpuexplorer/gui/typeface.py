@@ -90,6 +90,7 @@ def fixed() -> QFont:
         font.setFamilies([*sorted(found)[:1], *font.families()])
     if CHINESE in QApplication.font().families():
         font.setFamilies([*font.families(), CHINESE])
+    font.setHintingPreference(QFont.HintingPreference.PreferFullHinting)  # underscores are seen
     return font
 
 

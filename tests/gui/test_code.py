@@ -16,6 +16,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QColor,
     QKeySequence,
+    QPixmap,
     QShortcut,
     QTextCursor,
     QTextDocumentFragment,
@@ -42,7 +43,7 @@ from gpuexplorer.gui.code.view import CodeView
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.versions_file import HeldVersions
 from gpuexplorer.gui.plain import plain_tip
-from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.theme import make_theme, theme
 from gpuexplorer.search.versions import Version
 from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.loader import keep_manifest, load
@@ -385,7 +386,8 @@ def test_a_shipped_source_is_read_alone(qtbot: QtBot, open_window: OpenWindow) -
 
 
 @pytest.fixture
-def view(qtbot: QtBot, qapp: object) -> CodeView:
+def view(qtbot: QtBot, qapp: QApplication) -> CodeView:
+    make_theme(qapp, "light")
     made = CodeView("code", "Code")
     qtbot.addWidget(made)
     made.set_editable(True)
@@ -497,6 +499,35 @@ def test_brackets_find_each_other_outside_of_remarks(view: CodeView) -> None:
             view.setTextCursor(cursor)
             marked = {s.cursor.selectionStart() for s in view.extraSelections()}
             assert marked == {opening, closing}
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5, 2.0])
+def test_underscores_of_a_marked_line_are_seen_as_those_of_any_other(
+    view: CodeView, scale: float
+) -> None:
+    view.show_text("__global__ void f()\n\n__global__ void f()\n\n")
+    view.mark_line(0)
+    text = view.viewport()
+    drawn = QPixmap(text.size() * scale)
+    drawn.setDevicePixelRatio(scale)
+    text.render(drawn)
+    image = drawn.toImage()
+    high = view.blockBoundingRect(view.document().firstBlock()).height() * scale
+    margin = view.document().documentMargin() * scale
+    column = round(margin + view.fontMetrics().horizontalAdvance("_") * scale * 0.5)
+    beside = image.width() - 5
+
+    def inked(line: int) -> list[int]:
+        """Return how much the letter's rows differ from what is beside the text."""
+        first, rows = round(margin + line * high), range(round(high * 1.5))
+        return [
+            abs(image.pixelColor(column, y).lightness() - image.pixelColor(beside, y).lightness())
+            for y in range(first, first + len(rows))
+        ]
+
+    assert image.pixelColor(beside, round(margin + high / 2)) == theme().q("selection")
+    assert scale != 1.0 or max(inked(2)) > 100, "an underscore is as dark as a letter"
+    assert sum(inked(0)) > 0.7 * sum(inked(2)) > 0, "it is not cut where its line ends"
 
 
 def test_words_are_found_from_place_to_place(qtbot: QtBot, view: CodeView) -> None:

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from gpuexplorer.analysis.instructions import Place, Places
 from gpuexplorer.analysis.listing import KernelListing
 from gpuexplorer.core.language import as_is, tr
-from gpuexplorer.gui.code.view import LEAST_HEIGHT, READING, bring_in_sight, line_mark
+from gpuexplorer.gui.code.marked import MarkedText
+from gpuexplorer.gui.code.view import LEAST_HEIGHT, READING, bring_in_sight
 from gpuexplorer.gui.theme import blend, theme
 from gpuexplorer.gui.typeface import fixed, for_text
 
@@ -39,7 +40,7 @@ def rows_of(kernel: KernelListing, form: str) -> list[Row]:
     return [Row(f"{o.offset:04x}  {o.text}", o.places, o.live_registers) for o in kernel.sass]
 
 
-class InstructionsText(QPlainTextEdit):
+class InstructionsText(MarkedText):
     """Instructions, a row each, with the registers alive there as a curve at the left.
 
     ``line_chosen`` carries the row, counted from 0, that was clicked or gone to with the keys.
@@ -106,9 +107,8 @@ class InstructionsText(QPlainTextEdit):
     def _paint_marks(self) -> None:
         colours = theme()
         tint = QColor(blend(colours.chart.palette[1], colours.chart.panel, TINT))
-        marks = [line_mark(self, row, tint) for row in sorted(self.tinted - self.marked)]
-        marks += [line_mark(self, row, colours.q("selection")) for row in sorted(self.marked)]
-        self.setExtraSelections(marks)
+        marked = dict.fromkeys(self.marked, colours.q("selection"))
+        self.mark_lines({**dict.fromkeys(self.tinted, tint), **marked})
 
     def lines_of(self, row: int, file: str) -> list[int]:
         """Return the lines of a file, counted from 0, that a row comes from."""

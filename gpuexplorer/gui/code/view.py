@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Sequence
 
 from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import (
-    QColor,
     QHelpEvent,
     QKeyEvent,
     QKeySequence,
@@ -16,12 +15,12 @@ from PySide6.QtGui import (
     QResizeEvent,
     QTextCharFormat,
     QTextCursor,
-    QTextFormat,
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
 from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.code.colours import CudaColours
+from gpuexplorer.gui.code.marked import MarkedText
 from gpuexplorer.gui.code.messages import LineMessage
 from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.theme import theme
@@ -41,7 +40,7 @@ MOST_MATCHED = 100_000
 """Characters of a text whose brackets are matched; of a longer one it would be felt at each key."""
 
 
-class CodeView(QPlainTextEdit):
+class CodeView(MarkedText):
     """One file with its line numbers; a kernel's first line and compilers' messages are marked.
 
     ``edited`` tells that the user changed the text, ``save_asked`` and ``find_asked`` that Ctrl+S
@@ -170,20 +169,18 @@ class CodeView(QPlainTextEdit):
     def _mark(self) -> None:
         """Mark linked lines or the kernel's, the cursor's bracket with its other, and messages."""
         entry = [] if self._marked is None else [self._marked]
-        marks = [self._line_mark(line, "selection") for line in sorted(self.linked) or entry]
+        lines = {line: theme().q("selection") for line in self.linked or entry}
         for message in self._messages:
-            marks += self._message_marks(message)
+            lines[message.line - 1] = theme().q("bad_back" if message.is_error else "warning_back")
+        self.mark_lines(lines)
+        marks = [one for message in self._messages for one in self._message_marks(message)]
         marks += [self._bracket_mark(at) for at in self._brackets()]
         self.setExtraSelections(marks)
-
-    def _line_mark(self, line: int, colour: str) -> QTextEdit.ExtraSelection:
-        return line_mark(self, line, theme().q(colour))
 
     def _message_marks(self, message: LineMessage) -> list[QTextEdit.ExtraSelection]:
         block = self.document().findBlockByNumber(message.line - 1)
         if not block.isValid():
             return []
-        back = self._line_mark(message.line - 1, "bad_back" if message.is_error else "warning_back")
         text = block.text()
         start = min((message.column or 1) - 1, len(text))
         word = re.compile(r"\w+|\S|$").match(text, start) or re.compile("").match(text, start)
@@ -194,7 +191,7 @@ class CodeView(QPlainTextEdit):
         under.cursor = QTextCursor(block)
         under.cursor.setPosition(block.position() + start)
         under.cursor.setPosition(block.position() + end, QTextCursor.MoveMode.KeepAnchor)
-        return [back, under]
+        return [under]
 
     def _brackets(self) -> tuple[int, ...]:
         """Return where the bracket beside the cursor is and its counterpart; nothing for none."""
@@ -399,15 +396,6 @@ class _Margin(QWidget):
             self._view.tell(self._view.cursorForPosition(at).blockNumber() + 1, event)
             return True
         return super().event(event)
-
-
-def line_mark(view: QPlainTextEdit, line: int, colour: QColor) -> QTextEdit.ExtraSelection:
-    """Return the mark of a whole line, counted from 0."""
-    mark = QTextEdit.ExtraSelection()
-    mark.format.setBackground(colour)
-    mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
-    mark.cursor = QTextCursor(view.document().findBlockByNumber(line))
-    return mark
 
 
 def scroll_near_top(view: QPlainTextEdit, line: int) -> None:
