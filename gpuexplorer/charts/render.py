@@ -6,6 +6,7 @@ import importlib.util
 import io
 import math
 import textwrap
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from gpuexplorer.charts.style import STROKES, THEMES, Theme, marker_of
 from gpuexplorer.charts.ticks import log_ticks, tick_words
 from gpuexplorer.charts.told import texts, told
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
-from gpuexplorer.core.fonts import CHINESE, files, is_wide
+from gpuexplorer.core.fonts import CHINESE, LATIN, files, is_wide
 from gpuexplorer.core.language import in_file
 from gpuexplorer.core.text import columns, wrapped
 from gpuexplorer.core.units import si_scale
@@ -183,21 +184,29 @@ def _wrap(text: str, width: int, indent: str = "") -> list[str]:
     return textwrap.wrap(text, width, subsequent_indent=indent) if text else []
 
 
+@cache
+def _load(family: str) -> None:
+    """Have matplotlib know letters that the window has, too."""
+    from matplotlib import font_manager
+
+    for file in files(family):
+        font_manager.fontManager.addfont(file)
+
+
 def _fonts(spec: ChartSpec) -> list[str]:
     """Return font families that have the chart's letters, as far as this machine has any.
 
     Ours come first, which look the same everywhere and may lie in a PDF, which outlines other than
     TrueType's may not.
     """
-    families = ["DejaVu Sans"]  # comes with matplotlib
+    _load(LATIN)
+    families = [LATIN, "DejaVu Sans"]  # which comes with matplotlib, and has more signs
     wide = {letter for words in texts(spec) for letter in words if is_wide(letter)}
     if wide:
         from matplotlib import font_manager
 
-        manager = font_manager.fontManager
-        if CHINESE not in (known := {font.name for font in manager.ttflist}):
-            for file in files(CHINESE):
-                manager.addfont(file)
+        _load(CHINESE)
+        known = {font.name for font in font_manager.fontManager.ttflist}
         families.append(CHINESE)
         has = font_manager.get_font(files(CHINESE)[0]).get_charmap()
         if any(ord(letter) not in has for letter in wide):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import matplotlib as mpl
@@ -29,6 +30,15 @@ def test_each_format_is_written(ending: str, tmp_path: Path) -> None:
     render.render(run_chart(made_result()), target)
     assert target.read_bytes().startswith(MAGIC[ending])
     assert os.listdir(tmp_path) == [target.name]
+
+
+def test_a_chart_has_the_windows_letters_and_other_signs_from_elsewhere(tmp_path: Path) -> None:
+    chart = run_chart(made_result(), title="‖A‖ → B ∈ C, 16×16")
+    target = tmp_path / "chart.pdf"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a letter that no font has is a box, and a warning
+        render.render(chart, target)
+    assert b"Inter" in target.read_bytes()
 
 
 @pytest.mark.parametrize("theme", THEMES)
