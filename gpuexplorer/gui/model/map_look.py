@@ -91,16 +91,15 @@ class Look:
             return cell.time_s
         beside_s = self._beside(cell) * self.best_s
         alike = 1 / ALIKE <= cell.time_s / beside_s <= ALIKE
-        contradicts = (cell.time_s < self.best_s) != (beside_s < self.best_s)
-        return cell.time_s if alike and not contradicts else beside_s
+        return cell.time_s if alike and cell.time_s >= self.best_s else beside_s
 
     def _beside(self, cell: MapCell) -> float:
         """Return the ratio that decided: that of the turns, or of the looks at both.
 
-        Looks alone make nobody faster than the best.
+        Nobody is shown as faster than the best: where turns leave it open, it is for words to say.
         """
         if cell.ratio is not None:
-            return cell.ratio.ratio
+            return max(cell.ratio.ratio, 1.0)
         best = self._best
         own_s, best_s = cell.time_s or 0.0, self.best_s or math.inf
         if best is not None and best.looked_s and cell.looked_s:
@@ -121,9 +120,8 @@ class Look:
         return time_s / self.best_s if time_s and self.best_s else None
 
     def fraction(self, cell: MapCell) -> float:
-        """Return how near a cell comes to the best; one found to be slower never comes above."""
-        fraction = 1 / (self.ratio(cell) or math.inf)
-        return min(fraction, 1.0) if cell.out else fraction
+        """Return how near a cell comes to the best, of which none is above."""
+        return min(1 / (self.ratio(cell) or math.inf), 1.0)
 
     def shade(self, cell: MapCell) -> float | None:
         """Return a cell's place on the colour scale, 0 slow to 1 fast; None without a time."""

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractItemView,
     QAbstractSpinBox,
     QApplication,
     QBoxLayout,
@@ -21,6 +22,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSlider,
     QTabBar,
+    QTextEdit,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -44,13 +46,16 @@ GAP = 2
 POINTER = 12
 """Pixels around the pointer in which no card appears."""
 CONTROLS = (QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QSlider, QTabBar)
+TEXTS = (QAbstractItemView, QPlainTextEdit, QTextEdit)
+"""What is read is covered only where there is no other place."""
 
 
 class Banner(QFrame):
     """A card that never blocks: ``info``, ``warning`` or ``bad``; further lines unfold.
 
     It lies over the foot of the views, so that nothing moves when it comes and goes, or as low as
-    it covers no button and no field. Further lines unfold above the sentence.
+    it covers no button, no field and, if there is another place, no table and no text. Further
+    lines unfold above the sentence.
     """
 
     def __init__(self, over: QWidget) -> None:
@@ -186,24 +191,25 @@ class Banner(QFrame):
 
     def _lowest(self, card: QRect, room: QRect) -> int:
         """Return the lowest bottom with which a card covers no control; the room's without any."""
-        taken = [self._pointer, *self._controls()]
+        controls, texts = self._places_of(CONTROLS), self._places_of(TEXTS)
         card = QRect(card)
-        card.moveBottom(room.bottom())
-        while card.top() >= room.top():
-            below = [one.top() for one in taken if one.intersects(card)]
-            if not below:
-                return card.bottom()
-            card.moveBottom(min(below) - GAP - 1)
+        for taken in ([self._pointer, *controls, *texts], [self._pointer, *controls]):
+            card.moveBottom(room.bottom())
+            while card.top() >= room.top():
+                below = [one.top() for one in taken if one.intersects(card)]
+                if not below:
+                    return card.bottom()
+                card.moveBottom(min(below) - GAP - 1)
         return room.bottom()
 
-    def _controls(self) -> list[QRect]:
-        """Return the places of what is seen of the view's controls.
+    def _places_of(self, kinds: tuple[type[QWidget], ...]) -> list[QRect]:
+        """Return the places of what is seen of the view's widgets of some kinds.
 
         Not by ``findChildren``: what that returns is kept as long as the view, though it is gone.
         """
         found = list[QRect]()
         for widget in QApplication.allWidgets():
-            if not isinstance(widget, CONTROLS) or not widget.isVisible():
+            if not isinstance(widget, kinds) or not widget.isVisible():
                 continue
             if not self._over.isAncestorOf(widget):
                 continue
