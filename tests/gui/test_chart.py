@@ -15,13 +15,18 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.charts.comparison import comparison_chart
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Kind, Panel, Role, Series, series
 from gpuexplorer.charts.style import STROKES
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.show.panel import PanelView, axis_range
 from gpuexplorer.gui.theme import make_theme, theme
+from gpuexplorer.gui.views.result_page import Picture, ResultPage
+from gpuexplorer.results.comparison import sheet_of
 from tests.gui.driver import move_pointer, until
+from tests.gui.looks import settle
+from tests.support.exchange import made_comparison
 
 TIME = Axis(label="time", unit="s")
 LOG = Axis(label="rate", unit="B/s", scale="log", low=1e6, high=1e9)
@@ -394,3 +399,19 @@ def test_words_at_an_axis_are_drawn_anew_at_another_size(qtbot: QtBot) -> None:
         panel.plot.y_axis.picture = None
         panel.plot.y_axis.update()
     assert resized == view.grab().toImage()
+
+
+def test_a_finding_of_a_result_is_whole_in_a_low_window(qtbot: QtBot, qapp: QApplication) -> None:
+    make_theme(qapp, "light")
+    page = ResultPage("study", "Study", "study", lambda _: "", lambda: None)
+    qtbot.addWidget(page)
+    said = "Fastest within the tolerance: bf16, 2.09× faster (1.43–3.62) than fp32, error 3.7e-03"
+    sheet = sheet_of(made_comparison())
+    page.show_picture(Picture(sheet, comparison_chart(made_comparison()), said, None))
+    page.show()
+    for size in ((500, 400), (300, 300)):
+        page.resize(*size)
+        settle()
+        lines = page.finding.fitting().split("\n")
+        assert " ".join(lines) == said and len(lines) > 1
+        assert page.finding.height() >= len(lines) * page.finding.fontMetrics().height()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QFrame
+from PySide6.QtWidgets import QApplication, QFrame
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.panels.pins import telling
 from gpuexplorer.gui.widgets.words import Words
 from tests.gui.conftest import OpenWindow
@@ -38,6 +39,12 @@ def test_the_caption_has_the_line_and_gives_pins_what_their_words_need(
     words, line = window.panels.caption.words, window.panels.places
     until(qtbot, lambda: words.width() > 0.9 * line.width())
     window.pin()
+    until(qtbot, window.pins.isVisible)
+    QApplication.processEvents()
+    assert not words.cut, "one pin leaves the caption whole"
+    (chip,) = window.pins.findChildren(QFrame, "chip")
+    (told,) = chip.findChildren(Words)
+    assert told.fitting().startswith(quantity(window.session.live_model.pins[0].median_s, "s"))
     window.session.experiment.set_block((8, 8, 1))
     wait_measured(qtbot, window)
     window.pin()

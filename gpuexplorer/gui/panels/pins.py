@@ -11,7 +11,11 @@ from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.model.live import Pin
 from gpuexplorer.gui.theme import theme
+from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.words import Words
+
+WIDEST = 220
+"""Pixels of a chip; a pin's tooltip says all of it, and the caption beside has to be read."""
 
 
 class PinRow(QWidget):
@@ -66,7 +70,7 @@ class PinRow(QWidget):
         close.setToolTip(tr("Remove this ghost"))
         close.setAccessibleName(tr("Remove this ghost"))
         close.clicked.connect(lambda: self.removed.emit(pin.number))
-        text = tr(f"{label}  {quantity(pin.median_s, 's')}")
+        text = tr(f"{quantity(pin.median_s, 's')}  {label}")  # where it is cut, the figure is seen
         chip, words = _frame(text, self._colour_of(pin), close)
         chip.setObjectName("chip")
         chip.setToolTip(tr(pin.words))
@@ -77,7 +81,7 @@ class PinRow(QWidget):
         layout.invalidate()
         beside = chip.sizeHint().width()  # in which words that may be cut have no width
         whole = words.fontMetrics().horizontalAdvance(words.text()) + 4
-        chip.setMaximumWidth(beside + whole)
+        chip.setMaximumWidth(min(beside + whole, for_text(WIDEST)))
         return chip
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QLabel, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import ChartSpec
-from gpuexplorer.core.language import tr
 from gpuexplorer.core.sheet import Sheet
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.show.table import SheetTable
@@ -58,10 +57,9 @@ class ResultPage(QStackedWidget):
         self.sheet = Sheet()
         self._chart: ChartView | None = None
         self.empty = EmptyState(f"{name}Empty")
-        self.finding = QLabel()
+        self.finding = Remarks(lines=3)
         self.finding.setObjectName(f"{name}Finding")
-        self.finding.setWordWrap(True)
-        self.finding.setTextFormat(Qt.TextFormat.PlainText)
+        self.finding.setProperty("role", None)
         self.finding.setContentsMargins(10, 2, 10, 2)
         self.notes = Remarks()
         self.notes.setContentsMargins(8, 0, 8, 0)
@@ -153,7 +151,7 @@ class ResultPage(QStackedWidget):
         self._share()
         self.chart.show_chart(picture.chart)
         self._ring()
-        self.finding.setText(tr(picture.finding))
+        self.finding.say([picture.finding])
         self.finding.setVisible(bool(picture.finding))
         self.notes.say([note for note in picture.chart.notes if note not in picture.finding])
 
