@@ -143,7 +143,8 @@ def spot_words(shown: Picture, spot: Spot) -> str:
     rate, intensity = quantity(spot.flop_per_s, "FLOP/s"), ratio(spot.intensity, "FLOP/B")
     bound = shown.bound(spot)
     if bound is None:
-        return f"{spot.name}: {rate} at an intensity of {intensity}"
+        where = f"{rate} at an intensity of {intensity}"
+        return f"{spot.name} · {where}"
     share = percent(spot.flop_per_s / bound)
     compute = max((r.level for r in shown.roofs if r.kind == "compute" and not r.stated), default=0)
     if compute and bound >= compute:
