@@ -56,7 +56,7 @@ def test_a_device_with_nothing_to_do_is_calibrated_once_and_quietly(
             seen.append((live.isEnabled(), roofline.running, window.banner.isVisible()))
 
     window.session.state_changed.connect(look)  # it may be over before anybody looks by the way
-    until(qtbot, lambda: bool(CeilingStore().all()))
+    until(qtbot, lambda: bool(CeilingStore().all()), 400_000)  # seconds, but beside others
     assert set(seen) == {(True, False, False)}
     (found,) = CeilingStore().all()
     assert found.brief and found.quick and {c.kind for c in found.ceilings} == {"copy", "triad"}

@@ -11,7 +11,9 @@ from typing import Any
 
 import psutil
 import pytest
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.engine import protocol
@@ -130,7 +132,8 @@ def test_a_kernel_that_does_not_compile_shows_the_compilers_words(
     (folder / "kernel.cu").write_text(
         kernels.TWICE.format(body=kernels.RIGHT_BODY), encoding="utf-8"
     )
-    window.commands.reload_kernels.trigger()
+    until(qtbot, window.isActiveWindow)
+    QTest.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F5)
     assert wait_measured(qtbot, window).config.workload == "vector"
     assert not window.banner.isVisible()
 
