@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +24,7 @@ from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.frozen import module_command
+from gpuexplorer.core.language import in_file
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.surroundings import own_environment
 from gpuexplorer.exchange.document import run_json, runs_json
@@ -81,7 +83,7 @@ class Exported:
         if suffix in self.others:
             self.others[suffix](path)
         elif suffix in CHARTS:
-            render(encode(told(self.chart())), path, scheme)
+            render(encoded(self.chart()), path, scheme)
         elif suffix == "csv":
             self.csv(path)
         elif suffix == "json":
@@ -171,6 +173,20 @@ def run_stem(config: RunConfig, kind: str = "") -> str:
     if kind:
         parts.append(kind)
     return file_stem("-".join(parts))
+
+
+def encoded(spec: ChartSpec) -> bytes:
+    """Return a chart as a child process takes it: in the window's language, as for a file."""
+    with in_file():
+        return encode(told(spec))
+
+
+def drawn(spec: ChartSpec) -> str:
+    """Have a child process draw a chart as SVG, for a page."""
+    with tempfile.TemporaryDirectory(prefix="gpuexplorer-") as folder:
+        path = Path(folder) / "chart.svg"
+        render(encoded(spec), path, "light")
+        return path.read_text(encoding="utf-8")
 
 
 def render(spec: bytes, path: Path, scheme: str) -> None:

@@ -17,7 +17,7 @@ from gpuexplorer.lessons.lesson import Lesson
 from gpuexplorer.lessons.measured import Measured
 from gpuexplorer.lessons.outcome import claims_of, guess_outcome, guess_words, kind_words
 from gpuexplorer.lessons.progress import Done, Progress, state_words
-from gpuexplorer.report.figure import figure
+from gpuexplorer.report.figure import Draw, drawn_here, figure
 from gpuexplorer.report.html import paragraph, section, table, text
 from gpuexplorer.report.style import page_head
 
@@ -29,7 +29,10 @@ def write_page(page: str, path: Path) -> None:
 
 
 def lesson_page(
-    lesson: Lesson, measured: Mapping[str, Measured], guess: str | float | None = None
+    lesson: Lesson,
+    measured: Mapping[str, Measured],
+    guess: str | float | None = None,
+    draw: Draw = drawn_here,
 ) -> str:
     """Return a lesson as a page, with charts and claims as far as they were measured."""
     words, manifest = lesson.text, lesson.manifest
@@ -39,13 +42,13 @@ def lesson_page(
     )
     answer = paragraph(guess_words(lesson, guess, outcome))
     if outcome.value is not None:
-        answer += figure(partial(guess_chart, lesson, guess, outcome.value), 0)
+        answer += figure(partial(guess_chart, lesson, guess, outcome.value), 0, draw)
     body = f'<div class="lead">{marked(words.about)}</div>\n'
     listed = f"<ul>\n{choices}</ul>\n" if choices else ""
     body += section("The question", marked(words["question"]), listed)
     for number, name in enumerate(manifest.measures, start=1):
         found = measured.get(name)
-        drawn = figure(partial(measured_chart, found), number) if found is not None else ""
+        drawn = figure(partial(measured_chart, found), number, draw) if found is not None else ""
         body += section(words.button(name), marked(words.beside(name)), drawn)
     if outcome.value is not None:
         body += section("The answer", answer)

@@ -17,6 +17,17 @@ DRAWN = "light"
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
+Draw = Callable[[ChartSpec], str]
+"""Draws a chart as SVG in the theme ``DRAWN``."""
+
+
+def drawn_here(spec: ChartSpec) -> str:
+    """Draw a chart in this process, which loads a plotter."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a letter that no font has is a box in the chart
+        return svg_text(spec, theme=DRAWN)
+
+
 def variables(theme: Theme) -> dict[str, str]:
     """Return a theme's colours by the name that the page's style calls them."""
     names = {
@@ -29,17 +40,15 @@ def variables(theme: Theme) -> dict[str, str]:
     return names | {f"--slot{i}": colour for i, colour in enumerate(theme.palette)}
 
 
-def figure(make: Callable[[], ChartSpec], number: int) -> str:
-    """Return a chart as a figure of the page, the ``number``-th on it.
+def figure(make: Callable[[], ChartSpec], number: int, draw: Draw = drawn_here) -> str:
+    """Return a chart as a figure of the page, the ``number``-th on it, as ``draw`` draws it.
 
     A chart that cannot be drawn is a sentence in its place: a file from elsewhere may hold what no
     chart fits, and the figures are there all the same.
     """
     try:
         spec = make()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a letter that no font has is a box in the chart
-            drawn = svg_text(spec, theme=DRAWN)
+        drawn = draw(spec)
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - see above

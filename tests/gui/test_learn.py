@@ -168,8 +168,9 @@ def test_every_lesson_opens_at_every_step(qtbot: QtBot, open_window: OpenWindow)
 
 
 def test_what_is_measured_is_written_as_a_page_and_opened_as_a_session(
-    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delattr("gpuexplorer.report.figure.svg_text")  # which loads a plotter for good
     window = open_window()
     view = learn_of(window, qtbot)
     exported = window.panels.exported()

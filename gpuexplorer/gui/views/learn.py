@@ -27,7 +27,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.units import plural
-from gpuexplorer.gui.export import Exported
+from gpuexplorer.gui.export import Exported, drawn
 from gpuexplorer.gui.model.lesson_session import VIEWS, lesson_session
 from gpuexplorer.gui.model.lessons import EXERCISE, LessonsModel
 from gpuexplorer.gui.notice import Notice, capital
@@ -384,7 +384,7 @@ class LearnView(QStackedWidget):
         def page(path: Path) -> None:
             from gpuexplorer.lessons.page import lesson_page, write_page
 
-            write_page(lesson_page(lesson, measured, guess), path)
+            write_page(lesson_page(lesson, measured, guess, drawn), path)
 
         def session(path: Path) -> None:
             from gpuexplorer.gui.model.session_archive import write_session
