@@ -42,6 +42,8 @@ LATE = (
     "gpuexplorer.gui.panels.own_model", "gpuexplorer.gui.views.selftest",
 )  # fmt: skip
 """Modules of what a round does not use, since it asks for a file, a cluster or minutes."""
+RESTARTS = "the engine is restarting"
+"""What the status line says of an engine that is lost; a banner says so where it is missed."""
 ROWS = 6
 RESTS_S = 20.0
 """How long the store may take until it rests."""
@@ -77,6 +79,14 @@ class Puppet:
             true_say(kind, text, *rest, **named)
 
         banner.say = say  # type: ignore[method-assign]
+        true_line = self.window.session.say
+
+        def line(words: str) -> None:
+            if words == RESTARTS:
+                self.notices.append(("status", words))
+            true_line(words)
+
+        self.window.session.say = line  # type: ignore[method-assign]
 
     def _hook(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None

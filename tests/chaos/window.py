@@ -30,6 +30,8 @@ LIVE_LOSS_S = 1.0
 """What a live run may lose."""
 SLACK_S = 1.0
 """What a busy machine may take to write it."""
+WRONG = ("bad", "warning", "status")
+"""Kinds of sentences that say that something went wrong: of a banner, and of the status line."""
 MOST_NOTICES = 2
 """One sentence for the fault, and one for what it made of what was going on."""
 EVERY_CLOSE = 12
@@ -196,7 +198,7 @@ class Window:
             while True:
                 state = self._state(puppet)
                 quiet = not state["job"] and not state["writing"] and not state["waiting"]
-                told = bool(self._heard) or not must_say
+                told = not must_say or any(kind in WRONG for kind, _ in self._said)
                 if state["engine"] == "ready" and quiet and not state["trouble"] and told:
                     break
                 if state["engine"] == "lost":

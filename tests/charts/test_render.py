@@ -127,9 +127,9 @@ def test_a_rarer_letter_comes_from_a_font_of_the_system(
     rare = "鬱"
     chart = replace(run_chart(made_result()), title=f"忧{rare}")
     monkeypatch.setattr(render, "MORE_FONTS", ("No Such Font", "STIXGeneral", "cmr10"))
-    assert render._fonts(chart) == ["DejaVu Sans", CHINESE, "STIXGeneral"]
-    assert render._fonts(replace(chart, title="忧")) == ["DejaVu Sans", CHINESE]
-    assert render._fonts(run_chart(made_result())) == ["DejaVu Sans"]
+    assert render._fonts(chart) == ["Inter", "DejaVu Sans", CHINESE, "STIXGeneral"]
+    assert render._fonts(replace(chart, title="忧")) == ["Inter", "DejaVu Sans", CHINESE]
+    assert render._fonts(run_chart(made_result())) == ["Inter", "DejaVu Sans"]
 
 
 @pytest.mark.parametrize("name", ["chart.gif", "chart", "chart."])

@@ -106,7 +106,7 @@ def test_a_machine_is_added_used_and_removed(
     press(dialog, "makingUse")
     assert used == ["gpu"]
     (row,) = [one for one in dialog.list.table.rows if one.name == "gpu"]
-    assert row.origin_words == "on 127.0.0.1"
+    assert row.origin_words == "the machine 127.0.0.1"
     there = Path(Interpreters().all()[0].path)
     assert there.is_relative_to(sshd.home)
 

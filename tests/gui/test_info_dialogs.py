@@ -67,7 +67,7 @@ def test_the_doctor_gives_a_report_without_anything_private_and_live_goes_on(
     QTest.mouseClick(doctor.copy_button, Qt.MouseButton.LeftButton)
     report = clipboard()
     assert report.startswith("program\n  ✓ GPU Explorer: ") and report.endswith(CAN_RUN)
-    assert f"✓ GPU Explorer: {gpuexplorer.__version__} in ~/gpuexplorer" in report
+    assert f"✓ GPU Explorer: {gpuexplorer.__version__}, installed in ~/gpuexplorer" in report
     for secret in (data, f"/{getpass.getuser()}/", socket.gethostname()):
         assert secret not in report
     device = window.session.experiment.device

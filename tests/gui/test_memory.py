@@ -38,7 +38,7 @@ def test_a_prediction_is_followed_by_the_count(qtbot: QtBot) -> None:
     assert section.counter.text() == "the run has not ended"
     height = section.bar.sizeHint().height()
     section.show_memory(MemoryUse(predicted=PREDICTED, peak_B=9e6, counter="a counter"))
-    assert section.counter.text() == "by a counter"
+    assert section.counter.text() == "counted by a counter"
     assert section.bar.sizeHint().height() == height  # nothing moves
     assert "11 % too much" in section.bar.toolTip()
     section.show_memory(None)

@@ -335,7 +335,7 @@ def test_labels_name_the_switches_that_differ() -> None:
     assert short_label(switched, plain) == "compile = default"
     assert short_label(plain, switched) == "switches as usual"
     assert ghost_label(switched).endswith("fp32 · compile = default")
-    assert switch_words(model_config(switches={"memory_growth": False})) == "no memory growth"
+    assert switch_words(model_config(switches={"memory_growth": False})) == "without memory growth"
     assert switch_words(model_config(switches={"even_if_wrong": True})) == ""
 
 

@@ -62,7 +62,7 @@ def ended(qtbot: QtBot, view: TuneView) -> Tuning | None:
     waits = "not measured in turns yet"  # of the leaders, which may be as many
     until(
         qtbot,
-        lambda: rows is None or (len(texts(view, 0)) == rows and waits not in texts(view, 4)),
+        lambda: rows is None or (len(texts(view, 0)) == rows and waits not in texts(view, 3)),
     )
     return tuning
 
@@ -95,7 +95,7 @@ def test_a_tuning_is_watched_and_used(qtbot: QtBot, open_window: OpenWindow) -> 
     assert len(texts(view, 0)) == len(tuning.finalists)
     assert texts(view, 2)[0] == ""
     assert all("×" in words or words == "as fast" for words in texts(view, 2)[1:])
-    assert any("chosen" in words for words in texts(view, 4))
+    assert any("chosen" in words for words in texts(view, 3))
     assert "Use " in view.result.finding.text()
     assert "Tried 6 of 66" in view.head.words.text()
     until(qtbot, lambda: session.live)
@@ -135,7 +135,7 @@ def test_stopping_lets_the_leaders_decide(qtbot: QtBot, open_window: OpenWindow)
     _, view = opened(qtbot, open_window)
     start(qtbot, view, 1000)
     until(qtbot, lambda: len(keys(view)) >= 3)
-    assert texts(view, 4)[0] == "not measured in turns yet"
+    assert texts(view, 3)[0] == "not measured in turns yet"
     assert "configurations tried" in view.head.words.text()
     click(view.head.stop)
     tuning = ended(qtbot, view)

@@ -193,7 +193,7 @@ def test_sources_say_what_they_give_or_why_they_do_not() -> None:
     made = SourceState(
         source="made", title="A meter", gives=("power_W",), missing={"load": "not counted"}
     )
-    assert telemetry._source(made).words == "gives power (not load: not counted)"
+    assert telemetry._source(made).words == "gives power (not device load: not counted)"
     away = SourceState(source="away", title="A counter", reason="needs root", remedy="use sudo")
     with pytest.raises(Skipped, match="A counter: needs root; use sudo"):
         telemetry._source(away)
