@@ -28,7 +28,8 @@ SIDE_BY_SIDE = --numprocesses $(shell $(PYTHON) -c "import os; print((os.cpu_cou
 # is PyTorch there, so what needs it (marked torch) is tested beside the window.
 WITHOUT_QT ?= tests/cli tests/engine tests/test_api.py
 # What is tested with the NVRTC of every kind of engine: that of CUDA 13 beside the window, that of
-# CUDA 12 where Qt is not installed, and that of PyTorch's build for CUDA 12, which has a folder there.
+# CUDA 12 where Qt is not installed, and by night that of PyTorch's build for CUDA 12, which has a
+# folder there.
 EVERY_NVRTC = $(shell grep -l compile_kernels tests/compile/test_*.py)
 NVRTC_OF_TORCH = .venv-noqt/nvrtc-of-torch
 EVERYTHING = $(SIDE_BY_SIDE) tests $(addprefix --only-torch-in=,$(WITHOUT_QT))
@@ -87,9 +88,10 @@ test: setup-checks lint typecheck imports pytest pytest-noqt
 
 # Not what continuous integration decides once and for all: each night has examples of its own, and the
 # tests that are marked long.
-test-long: setup-test
+test-long: setup-checks
 	@echo "Seed $(SEED): make test-long SEED=$(SEED) does this again."
 	PYTEST_QT_API=pyside6 $(DISPLAY_OF_ITS_OWN) env -u CI $(PY) -m pytest $(SIDE_BY_SIDE) tests --order-seed $(SEED)
+	GPUEXPLORER_TEST_NVRTC=$(NVRTC_OF_TORCH) $(PY_NOQT) -m pytest $(SIDE_BY_SIDE) $(EVERY_NVRTC)
 	$(PY) -m tests.chaos --seed $(SEED) --faults 1000000 --minutes $(MINUTES) --slow
 	$(PY) -m tests.chaos --seed $(SEED) --monkey --minutes $(MINUTES)
 	$(PY) tests/bench/fuzz_inputs.py --seed $(SEED)
@@ -114,7 +116,6 @@ pytest: setup-test
 pytest-noqt: setup-noqt
 	@$(PY_NOQT) -c "import importlib.util as u, sys; found = [m for m in ('PySide6', 'shiboken6', 'pyqtgraph') if u.find_spec(m)]; sys.exit(f'the environment without Qt has {found}; run make clean' if found else 0)"
 	$(PY_NOQT) -m pytest $(SIDE_BY_SIDE) $(WITHOUT_QT) $(EVERY_NVRTC)
-	GPUEXPLORER_TEST_NVRTC=$(NVRTC_OF_TORCH) $(PY_NOQT) -m pytest $(SIDE_BY_SIDE) $(EVERY_NVRTC)
 
 bench: setup-test
 	@for file in $(BENCH); do \

@@ -442,6 +442,7 @@ def test_what_a_job_has_measured_is_reached_though_its_engine_was_removed(box: B
     assert not answers.exists() and not one.folder.exists()
 
 
+@pytest.mark.long
 def test_a_detached_sweep_goes_on_is_interrupted_continues_and_is_collected(
     box: Box, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -262,6 +262,7 @@ def test_what_is_refused_again_and_again_gathers_no_frames(qtbot: QtBot) -> None
     assert errors[1] is errors[0] and errors[2] is errors[0]  # it was not compiled again
 
 
+@pytest.mark.long
 def test_the_instructions_of_a_few_sources_are_kept_and_no_more(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -180,6 +180,7 @@ def test_chinese_cuts_nothing_and_overlaps_nothing_at_any_size(
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.long
 @each_or_every
 def test_longer_words_cut_nothing_and_overlap_nothing_in_a_window_that_is_not_small(
     qtbot: QtBot, made_up: Path, open_window: OpenWindow, every: bool

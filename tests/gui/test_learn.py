@@ -243,7 +243,7 @@ def spoiled(window: MainWindow, where: str) -> list[str]:
     return [f"{where}: {lack}" for lacks in found for lack in lacks]
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("colours", [pytest.param("light", marks=pytest.mark.long), "dark"])
 def test_every_step_is_whole_and_readable(
     qtbot: QtBot, open_window: OpenWindow, colours: Choice
 ) -> None:
@@ -298,7 +298,11 @@ def test_tab_reaches_every_control_of_a_lesson(qtbot: QtBot, open_window: OpenWi
     ("name", "language"),
     [
         pytest.param(
-            one.name, language, marks=() if one.name == "threads-and-blocks" else pytest.mark.long
+            one.name,
+            language,
+            marks=()
+            if (one.name, language) == ("threads-and-blocks", "zh_CN")
+            else pytest.mark.long,
         )
         for one in lesson_folders(shipped_folder())
         for language in ("en", "zh_CN")

@@ -122,6 +122,7 @@ def test_a_device_that_is_not_here_ends_with_3(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal's Ctrl-C is a POSIX signal here")
+@pytest.mark.long
 def test_ctrl_c_says_what_was_done_so_far(tmp_path: Path) -> None:
     process = subprocess.Popen(
         cli_command("selftest", "--device", "cpu", "--json", "part.json"),
