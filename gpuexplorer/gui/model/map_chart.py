@@ -20,7 +20,8 @@ LABELS: dict[Colouring, str] = {
 }
 METHOD = (
     "A time is the median of a block's launches, or, where the machine's pace has changed "
-    "meanwhile, the best's time by the ratio at which both stood side by side. Such ratios decide."
+    "meanwhile, the best's time by the ratio at which both stood side by side, never below it. "
+    "Such ratios decide."
 )
 TIE_COLOUR = 1
 

@@ -54,6 +54,8 @@ NAMES = {
     "machine", "person",
 }  # fmt: skip
 """Columns in which names stand, and what a user wrote."""
+COUNTED = {"workload", "variant", "size", "precision", "device", "device_name"}
+"""Of these, those in which a group's row says how many there are, such as ``3 formats``."""
 _NONE: tuple[str, ...] = ("…",) + ("",) * (len(COLUMNS) - 1)
 
 
@@ -324,8 +326,9 @@ class HistoryModel(QAbstractTableModel):
             return known[1]
         if len(self._words) >= MAX_WORDS:
             self._words.clear()
+        ours = set() if row.folded is None else COUNTED
         told = [
-            words if column.key in NAMES else tr(words)
+            words if column.key in NAMES - ours else tr(words)
             for column in COLUMNS
             for words in [column.words(row, self.baselines)]
         ]

@@ -245,7 +245,7 @@ class InsightPanel(QScrollArea):
         self.memory.show_memory(record.memory if record is not None else None)
 
     def _announce(self, run: Run | None) -> None:
-        """Have a run's figures said once: as soon as they have an interval, or it has ended."""
+        """Have a run's figures said once, as soon as they have an interval."""
         if run is None or run.summary is None or run.ticket == self._announced:
             return
         if run.prepared is not None and run.summary.ci95_low_s is not None:
