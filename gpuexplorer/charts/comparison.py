@@ -14,7 +14,7 @@ from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.comparison import Verdict
-from gpuexplorer.core.units import percent, plural, quantity, speed
+from gpuexplorer.core.units import percent, plural, quantity, speed, speed_interval
 
 VERDICT_COLOURS: dict[Verdict, int] = {"faster": 2, "slower": 1, "same": 0, "can't tell": 3}
 """Slots in the palette, here and in the window."""
@@ -56,14 +56,19 @@ class Line:
 
     @property
     def words(self) -> str:
-        """How fast it is, such as ``1.05× slower``, or that this cannot be told."""
+        """How fast it is, such as ``1.05× slower (1.03–1.07)``, or that this cannot be told."""
         if self.beside:
             return self.beside
         if self.verdict is None:
             return "reference"
         if not self.ratio:
             return "too few launches" if self.apart else "too few rounds"
-        return speed(self.ratio) if self.verdict in ("faster", "slower") else self.verdict
+        if self.verdict in ("faster", "slower"):
+            return speed(self.ratio, self.low, self.high)
+        if not (self.low and self.high):
+            return self.verdict
+        interval = speed_interval(self.ratio, self.low, self.high)
+        return f"same ({interval})" if self.verdict == "same" else f"can't tell ({interval})"
 
 
 def lines_of(result: ComparisonResult) -> list[Line]:

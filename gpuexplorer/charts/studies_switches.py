@@ -9,13 +9,13 @@ from gpuexplorer.charts.comparison import Line, ratio_range, ratio_series
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
 from gpuexplorer.charts.studies_words import effect_words, factor_words
 from gpuexplorer.core.studies import Measured, Switched, SwitchesStudy
-from gpuexplorer.core.units import quantity
+from gpuexplorer.core.units import quantity, speed_interval
 
 LOG_ABOVE = 6.0
 """Times this many times apart go on a logarithmic axis."""
 TOTAL, GAIN, LOSS = 0, 2, 1
 """Slots in the palette."""
-ROOM_FOR_WORDS = 0.30
+ROOM_FOR_WORDS = 0.40
 SAME_MEMORY = 0.01
 """Peaks that differ by less are no matter of a switch."""
 
@@ -77,7 +77,8 @@ def combining_words(study: SwitchesStudy) -> str:
     if found is None:
         return ""
     if found.verdict == "same":
-        return "nothing: each does on top of the others what it does alone"
+        interval = speed_interval(found.ratio, found.ci95_low, found.ci95_high)
+        return f"nothing ({interval}): each does on top of the others what it does alone"
     factor = factor_words(found)
     if found.verdict == "can't tell":
         return f"adds: {factor}, can't tell" if found.ratio < 1 else f"loses: {factor}, can't tell"
@@ -86,7 +87,7 @@ def combining_words(study: SwitchesStudy) -> str:
 
 def _total_words(study: SwitchesStudy, end_s: float) -> str:
     time = quantity(end_s, "s")
-    return f"{time}, {factor_words(study.total)}" if study.total is not None else time
+    return f"{time} · {factor_words(study.total)}" if study.total is not None else time
 
 
 def waterfall_chart(study: SwitchesStudy) -> ChartSpec:

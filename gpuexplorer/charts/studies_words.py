@@ -11,6 +11,9 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.studies import Measured, Speedup
 from gpuexplorer.core.units import speed, speed_interval
 
+TOO_FEW = "too few rounds"
+"""Where a ratio will stand."""
+
 
 def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
     """Return what a study is about in words, without some fields."""
@@ -18,19 +21,20 @@ def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
 
 
 def effect_words(effect: Comparison | None) -> str:
-    """Return what a ratio of times says, such as ``1.83× faster`` or ``does nothing``."""
+    """Return what a ratio of times says with its interval, such as ``1.83× faster (1.80–1.86)``."""
     if effect is None:
-        return "too few rounds"
+        return TOO_FEW
+    interval = speed_interval(effect.ratio, effect.ci95_low, effect.ci95_high)
     if effect.verdict == "same":
-        return "does nothing"
+        return f"does nothing ({interval})"
     if effect.verdict == "can't tell":
-        return f"can't tell ({speed_interval(effect.ratio, effect.ci95_low, effect.ci95_high)})"
+        return f"can't tell ({interval})"
     return factor_words(effect)
 
 
 def factor_words(effect: Comparison) -> str:
-    """Return a ratio of times as a factor: ``1.83× faster`` or ``1.20× slower``."""
-    return speed(effect.ratio)
+    """Return a ratio of times as a factor with its interval: ``1.83× faster (1.80–1.86)``."""
+    return speed(effect.ratio, effect.ci95_low, effect.ci95_high)
 
 
 def time_words(measured: Measured | None) -> str:

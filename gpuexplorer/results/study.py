@@ -24,7 +24,7 @@ from gpuexplorer.core.studies import (
     SwitchesStudy,
     SwitchValue,
 )
-from gpuexplorer.core.units import count, quantity, speed, speed_interval
+from gpuexplorer.core.units import count, quantity, speed
 
 UNKNOWN = "no figure"
 FIGURES = {
@@ -228,9 +228,6 @@ def _switch_row(
     words = told
     if part not in ("baseline", "combining", "not offered") and measured is not None:
         words = effect_words(effect)
-    if effect is not None and (told or effect.verdict != "can't tell"):  # which has it
-        interval = speed_interval(effect.ratio, effect.ci95_low, effect.ci95_high)
-        words = f"{words} ({interval})"
     memory_B = measured.memory_B if measured is not None else None
     heading, where = PARTS[part]
     cells = {

@@ -14,6 +14,7 @@ from gpuexplorer.analysis.advice.roofs import cache_of, held_by_caches
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.charts.over_sizes import axis_around
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Series, series
+from gpuexplorer.charts.studies_words import speedup_words
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
@@ -23,7 +24,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
 from gpuexplorer.core.studies import Measured, Speedup, Study
 from gpuexplorer.core.text import differing
-from gpuexplorer.core.units import listed, percent, plural, quantity, speed, speed_than
+from gpuexplorer.core.units import listed, percent, plural, quantity, speed_than
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.history.place import find_place
 from gpuexplorer.history.store import Store, TunedEntry
@@ -53,7 +54,7 @@ ROOFS = {
 }  # fmt: skip
 """What a roof is in words; that of the main memory otherwise."""
 TO_LIBRARY = {f"library_{name}": field for name, field in SPEEDUP.items()}
-ROOM_FOR_WORDS = 0.12
+ROOM_FOR_WORDS = 0.35
 """At the right of the fastest, as a share of the range."""
 RUNGS, LIBRARIES = 0, 3
 """Slots of a chart's palette."""
@@ -426,7 +427,7 @@ def chart(study: LadderStudy) -> ChartSpec:
             series(
                 names.pop(rung.library, ""), "points", "measured", x=[rate], y=[rows[rung.variant]],
                 sideways=True, colour=LIBRARIES if rung.library else RUNGS,
-                labels=(speed(1 / rung.step.factor) if rung.step is not None else "",),
+                labels=(speedup_words(rung.step) if rung.step is not None else "",),
                 keys=(rung.measured.run if rung.measured else "",),
                 **_interval(rung, rate),
             )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, Series, series
-from gpuexplorer.charts.studies_words import error_words
+from gpuexplorer.charts.studies_words import TOO_FEW, error_words, factor_words
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
@@ -16,7 +16,7 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import Measured, Study
-from gpuexplorer.core.units import plural, speed, speed_than
+from gpuexplorer.core.units import plural, speed_than
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.results.study import (
     FIGURES,
@@ -276,8 +276,8 @@ def sheet(study: PrecisionStudy) -> Sheet:
                fields={"precision": ""}, media=Medium.WINDOW | Medium.TERMINAL),
         Column("title", "precision", words=True, media=Medium.PAGE),
         Column("time", "time", TIME_TIP, "s", fields=FIGURES),
-        Column("speed", "speed", "How many times as fast as the reference, from the same turns",
-               fields=RATIO),
+        Column("speed", "speed", "How many times faster or slower than the reference in the same "
+               "turns, with the 95 % interval", fields=RATIO),
         Column("error", "error", "Relative error against float64, of the result as a whole"),
         Column("largest", "largest", "The largest relative error of an element",
                media=Medium.TERMINAL | Medium.PAGE),
@@ -298,9 +298,9 @@ def sheet(study: PrecisionStudy) -> Sheet:
 def _row(study: PrecisionStudy, point: PrecisionPoint) -> Row:
     measured, against, error = point.measured, point.against, study.error(point)
     faster = 1 / against.ratio if against is not None else None
-    words = "reference" if point.precision == study.reference and against is None else "–"
-    if against is not None:
-        words = speed(against.ratio)
+    words = factor_words(against) if against is not None else TOO_FEW
+    if point.precision == study.reference:
+        words = "reference"
     wrong = measured is not None and measured.wrong
     cells = {
         "precision": Cell(point.precision, point.precision),
@@ -409,14 +409,14 @@ def _looks(point: PrecisionPoint, measured: Measured) -> tuple[str, Role, int]:
 
 def _label(point: PrecisionPoint) -> str:
     """Return what stands beside a point: the precision, and how fast it is beside the reference."""
-    facts, brackets = [point.precision], []
+    facts = [point.precision]
     if point.against is not None:
-        facts.append(speed(point.against.ratio))
+        facts.append(factor_words(point.against))
     if point.fallback is not None and point.ran not in (None, point.precision):
-        brackets.append(f"(ran as {point.ran})")
+        facts.append(f"ran as {point.ran}")
     if point.measured is not None and point.measured.max_rel_error == 0:
-        brackets.append("(exact)")
-    return " ".join(("  ".join(facts), *brackets))
+        facts.append("exact")
+    return "  ".join(facts)
 
 
 def _notes(study: PrecisionStudy) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpuexplorer.charts.studies_switches import waterfall_chart
+from gpuexplorer.charts.studies_words import factor_words
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
@@ -22,7 +23,7 @@ from gpuexplorer.core.knobs import BY_AXIS
 from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import Added, Measured, Switched, SwitchesStudy, SwitchValue
-from gpuexplorer.core.units import plural, speed, speed_than
+from gpuexplorer.core.units import plural, speed_than
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.results.study import switches_sheet
 from gpuexplorer.studies.choices import (
@@ -308,10 +309,10 @@ def _why_not_kept(effect: Comparison | None) -> str:
     if effect is None:
         return "too few rounds to tell what it does on top of the others"
     if effect.verdict == "slower":
-        return f"on top of the others it makes it {speed(effect.ratio)}"
+        return f"on top of the others it makes it {factor_words(effect)}"
     if effect.verdict == "same":
         return "on top of the others it does nothing"
-    return f"on top of the others it cannot be told to pay ({speed(effect.ratio)})"
+    return f"on top of the others it cannot be told to pay: {factor_words(effect)}"
 
 
 def _combining(turns: InTurns, end: int) -> Comparison | None:

@@ -60,7 +60,7 @@ def test_each_has_a_row_with_its_words() -> None:
     assert panel.x.scale == "log"
     marked = [s for s in panel.series if s.kind == "points"]
     assert [words for s in marked for words in s.labels] == [
-        "reference", "1.25× faster", "4.00× slower",
+        "reference", "1.25× faster (1.23–1.27)", "4.00× slower (3.92–4.08)",
     ]  # fmt: skip
     assert [key for s in marked for key in s.keys] == ["0", "1", "2"]
     assert [(note.text, note.y) for note in panel.annotations] == [("too few rounds", 3)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from gpuexplorer.core.studies import (
     Switched,
     SwitchesStudy,
 )
-from gpuexplorer.studies import chart_of
+from gpuexplorer.studies import chart_of, sheet_of
 from gpuexplorer.studies.precision import PrecisionPoint, PrecisionStudy
 from gpuexplorer.studies.sides import Side
 from gpuexplorer.studies.speedup import BreakEven, SizePoint, SpeedupStudy
@@ -131,7 +132,8 @@ def test_speed_stands_against_error_with_the_front_as_a_line() -> None:
 def test_beside_each_point_stands_its_precision_and_speed_and_what_ran() -> None:
     words = labels(chart_of(LAB).rows[0][0])
     assert words == [
-        "tf32  as fast (ran as fp32)", "fp64  2.00× slower (exact)", "fp32", "bf16  2.00× faster",
+        "tf32  as fast (0.990–1.010)  ran as fp32", "fp64  2.00× slower (1.98–2.02)  exact",
+        "fp32", "bf16  2.00× faster (1.98–2.02)",
     ]  # fmt: skip
     notes = " ".join(chart_of(LAB).notes)
     assert "fp32 ran." in notes and "Not measured: int8." in notes
@@ -150,6 +152,22 @@ def test_without_operations_it_counts_launches() -> None:
     assert ends[0].y[0] == pytest.approx(1000)
 
 
+def test_every_ratio_of_a_study_has_its_interval() -> None:
+    marks = [
+        words
+        for panel in (row[0] for row in waterfall_chart(BOUGHT).rows)
+        for words in (*labels(panel), *(note.text for note in panel.annotations))
+    ]
+    cells = [
+        cell.text
+        for study in (LAB, BOUGHT)
+        for row in sheet_of(study).rows
+        for cell in row.cells.values()
+    ]
+    told = [w for w in (*marks, *cells, *labels(chart_of(LAB).rows[0][0])) if "×" in w]
+    assert len(told) > 10 and all(re.search(r"\(\d[\d.]*–\d", words) for words in told), told
+
+
 def test_the_bars_lead_from_the_baseline_to_the_combination() -> None:
     bars = bars_of(BOUGHT)
     assert [b.label for b in bars] == [
@@ -161,7 +179,7 @@ def test_the_bars_lead_from_the_baseline_to_the_combination() -> None:
     assert bars[2].end_s == pytest.approx(0.4e-3)  # what both would come to
     assert bars[3].start_s == pytest.approx(0.4e-3) and bars[3].end_s == pytest.approx(0.5e-3)
     assert [b.total for b in bars] == [True, False, False, False, True]
-    assert "loses" in bars[3].words and bars[1].words == "2.00× faster"
+    assert "loses" in bars[3].words and bars[1].words == "2.00× faster (1.98–2.02)"
     assert bars[1].colour != bars[3].colour != bars[0].colour
 
 
@@ -172,9 +190,9 @@ def test_switches_by_themselves_say_what_they_do_and_what_does_nothing() -> None
     ]  # fmt: skip
     words = labels(chart.rows[1][0])
     assert words == [
-        "2.00× faster",
-        "1.25× faster",
-        "1.50× slower",
+        "2.00× faster (1.98–2.02)",
+        "1.25× faster (1.24–1.26)",
+        "1.50× slower (1.48–1.52)",
         "can't tell (0.990–1.010)",
     ]
     assert "Not offered here: CUDA graph." in chart.notes

@@ -311,6 +311,24 @@ def test_words_right_of_bars_have_room_at_every_width(qtbot: QtBot) -> None:
         assert room >= QFontMetricsF(typeface.small(plot.font())).horizontalAdvance(words)
 
 
+def test_words_of_level_intervals_have_room_at_every_width(qtbot: QtBot) -> None:
+    words = "2.00× faster (1.96–2.04)"
+    mark = series("", "points", "model", x=[0.5], y=[0], low=[0.12], high=[0.9], sideways=True,
+                  labels=(words,))  # fmt: skip
+    ratios = Axis(label="ratio", scale="log", low=0.1, high=1.0)
+    view = shown(qtbot, chart(Panel(x=ratios, y=NAMES, series=(mark,))), width=900)
+    panel = view.panels[0]
+    for width in (900, 420, 900):
+        view.resize(width, 420)
+        QApplication.processEvents()
+        (text,) = panel._texts.texts
+        (left, right), room = panel.plot.box.viewRange()[0], panel.plot.box.width()
+        begins = (text.x - left) / (right - left) * room
+        wide = QFontMetricsF(typeface.small(panel.plot.font())).horizontalAdvance(words)
+        assert text.words == words and begins >= 0 and begins + wide <= room, width
+        assert begins > (np.log10(0.9) - left) / (right - left) * room, "beside, not upon it"
+
+
 def test_a_legend_stands_beside_the_title_where_both_have_room(qtbot: QtBot) -> None:
     panel = Panel(title="From the baseline", x=TIME, y=LOG, series=(points(),))
     view = shown(qtbot, chart(panel))

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.studies import STUDY_GROUP, SwitchesStudy
 from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.model.job import Held
 from gpuexplorer.gui.views.blockmap import BlockMapView
 from gpuexplorer.gui.views.lab import LabView
 from gpuexplorer.gui.views.study import StudyJob
@@ -24,6 +25,7 @@ from gpuexplorer.studies.speedup import SpeedupStudy
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 from tests.gui.looks import settle
+from tests.support.lab_studies import precision_study
 
 
 def opened(qtbot: QtBot, window: MainWindow, kind: Any = "precision") -> LabView:
@@ -96,6 +98,26 @@ def test_a_precision_study_fills_its_chart_and_is_kept(
     assert window.session.experiment.knobs.precision == other.config.precision
     window.session.experiment.undo()
     assert window.session.experiment.knobs.precision == "fp32"
+
+
+def test_the_last_of_a_study_is_drawn_at_once_however_long_drawing_takes(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = opened(qtbot, open_window()).view
+    asked: list[str] = []
+    study = precision_study()
+    view.show_held(Held(study))
+    until(qtbot, lambda: set(view.result.chart.keys) == {run.id for run in study.runs})
+    monkeypatch.setattr(view._background, "ask", lambda kind, work: asked.append(kind))
+    picture, slow_s = view.picture(study)(), 60.0
+    view.refresh(at_once=True)
+    view.refresh()  # a step of the job, while that is drawn
+    view._drawn((view._lineage, picture, slow_s))
+    assert asked == ["picture"], "what is only a step waits, so that drawing takes a small share"
+    view.refresh(at_once=True)
+    view.refresh(at_once=True)  # the end of the job, while that is drawn
+    view._drawn((view._lineage, picture, slow_s))
+    assert asked == ["picture"] * 3, "what stands beside the answer is what it was read from"
 
 
 def test_start_and_copy_stay_while_what_is_wanted_is_looked_at_anew(

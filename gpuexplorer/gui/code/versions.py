@@ -280,7 +280,11 @@ def _item(version: Version, registers: Registers | None, parent: QListWidget) ->
     else:
         median = quantity(run.timing.median_s, "s")
         beside = {"same": "as fast", "can't tell": "can't tell"}
-        told = "" if found is None else beside.get(found.verdict) or speed(found.ratio)
+        told = (
+            ""
+            if found is None
+            else beside.get(found.verdict) or speed(found.ratio, found.ci95_low, found.ci95_high)
+        )
         lines = [f"{version.number}  {median}", told if version.before else "as it was"]
         check = run.verification.words if run.verification is not None else "not verified"
         check = check[0].upper() + check[1:]

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from gpuexplorer.charts.labels import point_labels
+from gpuexplorer.charts.labels import GAP, point_labels
 from gpuexplorer.charts.spec import Axis, Floats, Kind, Panel, Series
 from gpuexplorer.charts.ticks import LEAST_DECADES, MOST_DECADES
 from gpuexplorer.core.language import tr
@@ -35,6 +35,8 @@ GRID = 0.25
 BESIDE_PX = 9
 AFTER_PX = 6
 """Right of words at a panel's end."""
+INTERVAL_PX = 2 * GAP * PAGE_PX
+"""Between an interval and its words."""
 MOST_WORDS = 0.6
 """Of a panel's width, the words right of its bars are given this at the most."""
 
@@ -194,14 +196,19 @@ class PanelView(QWidget):
         """Return the right end of the axis along x at which no words reach beyond it."""
         (left, right), room = x, self.plot.box.width()
         log = panel.x.scale == "log"
-        for note in panel.annotations:
-            wide = QFontMetricsF(small(self.font())).horizontalAdvance(note.text) + AFTER_PX
+        advance = QFontMetricsF(small(self.font())).horizontalAdvance
+        for words, low, high in _words_beside(panel):
+            wide = advance(words) + AFTER_PX
+            if low is not None:  # of an interval, whose words may stand left of it
+                wide += INTERVAL_PX
+                if (scaled(low, log) - left) / (x[1] - left) * room > wide:
+                    continue
             share = 1.0 - min(wide / max(room, 1.0), MOST_WORDS)
-            right = max(right, left + (scaled(note.x, log) - left) / share)
+            right = max(right, left + (scaled(high, log) - left) / share)
         return right
 
     def _resized(self) -> None:
-        if self.panel is not None and self.panel.annotations and not self._zoomed:
+        if self.panel is not None and _words_beside(self.panel) and not self._zoomed:
             self._fit(self.panel)
         self._write()
 
@@ -284,6 +291,23 @@ def _shape(panel: Panel) -> tuple[object, ...]:
     return tuple(
         (axis.label, axis.unit, axis.scale, len(axis.categories)) for axis in (panel.x, panel.y)
     )
+
+
+def _words_beside(panel: Panel) -> list[tuple[str, float | None, float]]:
+    """Return the words at the ends of bars and of level intervals, and the ends along x.
+
+    The lower end is None for a bar, whose words stand right of it.
+    """
+    found: list[tuple[str, float | None, float]] = []
+    found += [(tr(note.text), None, note.x) for note in panel.annotations]
+    for one in panel.series:
+        if one.kind == "points" and one.sideways:
+            lows, highs = (ends if len(ends) else one.x for ends in (one.low, one.high))
+            for words, x, low, high in zip(one.labels, one.x, lows, highs, strict=False):
+                if words:
+                    left, right = (float(x if math.isnan(end) else end) for end in (low, high))
+                    found.append((tr(words), left, right))
+    return found
 
 
 def _stem_words(one: Series, panel: Panel, colour: str) -> list[Text]:

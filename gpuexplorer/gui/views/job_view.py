@@ -73,7 +73,8 @@ class JobView(JobControl[R, W], Generic[R, W]):
         """The words of what is pointed at."""
         self._lineage = object()
         """Of which result pictures may be shown."""
-        self._stale = self._drawing = False
+        self._stale = self._drawing = self._hurried = False
+        """Whether there is more to draw than is drawn; whether it is drawn; and without a pause."""
         self._draw_due = 0.0
         self._look_timer, self._draw_timer = QTimer(self), QTimer(self)
         for timer, act in ((self._look_timer, self._look), (self._draw_timer, self._draw)):
@@ -251,6 +252,7 @@ class JobView(JobControl[R, W], Generic[R, W]):
     def refresh(self, *, at_once: bool = False) -> None:
         """Draw what is known, now or soon; nothing while another view is shown."""
         self._stale = True
+        self._hurried |= at_once
         if not self.isVisible() or self._drawing:
             return
         wait_s = 0.0 if at_once else self._draw_due - time.monotonic()
@@ -262,7 +264,7 @@ class JobView(JobControl[R, W], Generic[R, W]):
     def _draw(self) -> None:
         if self._drawing or not self.isVisible():
             return
-        self._stale = False
+        self._stale = self._hurried = False
         result = self._model.snapshot()
         if result is None:
             self.result.show_empty()
@@ -283,7 +285,7 @@ class JobView(JobControl[R, W], Generic[R, W]):
             self._share_width()
             self.show_progress()
         if self._stale:
-            self.refresh(at_once=lineage is not self._lineage)
+            self.refresh(at_once=self._hurried or lineage is not self._lineage)
 
     def head_words(self) -> str:
         """Return what is pointed at, else how far it is."""
