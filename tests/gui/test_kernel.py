@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 import sys
 from pathlib import Path
@@ -9,10 +10,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QLabel
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.analysis.instructions import KIND_TITLES
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
+from gpuexplorer.core import language
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.gui.code.instructions import InstructionsText
@@ -20,8 +23,10 @@ from gpuexplorer.gui.code.view import CodeView, scroll_near_top
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels import kernel_worker
 from gpuexplorer.gui.panels.kernel import KernelPanel
+from gpuexplorer.gui.panels.kernel_listing import FAMILIES, MixStrip
 from gpuexplorer.gui.panels.kernel_pages import entry_line
 from gpuexplorer.gui.panels.kernel_worker import Answer, KernelWorker, Question
+from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.workloads.loader import load
 from tests.gui.conftest import OpenWindow
@@ -411,3 +416,18 @@ def test_without_nvdisasm_the_figures_are_still_there(
     QTest.mouseClick(panel.occupancy_button, Qt.MouseButton.LeftButton)
     until(qtbot, lambda: panel.figures.isVisible())
     assert not message.isVisible()
+
+
+def test_the_legend_of_the_instruction_mix_is_told_in_the_language(
+    qtbot: QtBot, qapp: QApplication
+) -> None:
+    make_theme(qapp, "light")
+    strip = MixStrip()
+    qtbot.addWidget(strip)
+    strip.show_mix(dict.fromkeys(KIND_TITLES, 3))
+    assert [words.split()[0] for words in strip.legend()] == [*FAMILIES, "control", "other"]
+    language.use("zh_CN")
+    try:
+        assert not any(re.search("[A-Za-z]", words) for words in strip.legend()), strip.legend()
+    finally:
+        language.use("en")

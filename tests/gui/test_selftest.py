@@ -12,11 +12,14 @@ import pytest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core import language
+from gpuexplorer.core.language import tr
 from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.views.selftest import SelfTestDialog
+from gpuexplorer.gui.model.job import Progress
+from gpuexplorer.gui.views.selftest import SelfTestDialog, SelfTestWatch
 from gpuexplorer.selftest.context import SelfTestOptions
-from gpuexplorer.selftest.report import SelfTestReport
+from gpuexplorer.selftest.report import SelfTestReport, sum_up
 from tests.gui.driver import PATIENCE_MS, export_to, find, until
 
 
@@ -106,7 +109,7 @@ def test_a_self_test_can_be_stopped(
     until(qtbot, lambda: measured_in_part(dialog), PATIENCE_MS * 2)
     assert " of " in cell(dialog, "kernels", "checks")
     assert re.match(
-        r"\d+ of [\d\u202f]+ checks, .* left: kernels · ", dialog.view.head.words.text()
+        r"\d+ of [\d\u202f]+ checks done, .* left: kernels · ", dialog.view.head.words.text()
     )
     find(window, "selfTestStop", QPushButton).click()
     until(qtbot, lambda: not dialog.view.running)
@@ -142,3 +145,17 @@ def test_the_self_test_is_copied_as_a_command(dialog: SelfTestDialog) -> None:
     dialog.view.quick_box.setChecked(False)
     dialog.view.head.copy.click()
     assert "--quick" not in QApplication.clipboard().text()
+
+
+def test_how_far_it_is_is_told_in_the_language() -> None:
+    told: list[tuple[Progress, object]] = []
+    watch = SelfTestWatch(lambda step: told.append(step))  # type: ignore[arg-type]
+    watch.planned([sum_up("kernels", "Kernels", 3, [])])
+    watch.running("kernels", "matmul/naive")
+    ((progress, _),) = told
+    assert progress.line == "0 of 3 checks done: kernels · matmul/naive"
+    language.use("zh_CN")
+    try:
+        assert tr(progress.line) == "已完成 3 项检查中的 0 项：核函数 · matmul/naive"
+    finally:
+        language.use("en")

@@ -51,8 +51,8 @@ class Progress:
     """0 where the time decides."""
     words: str
     left_s: float | None = None
-    how_far: str = "{done} of {total} runs"
-    """The phrase in which both are said."""
+    how_far: str = ""
+    """Both in a phrase, where they are no runs."""
 
     @property
     def line(self) -> str:
@@ -63,7 +63,8 @@ class Progress:
 
     @property
     def _done(self) -> str:
-        return self.how_far.format(done=count(self.done), total=count(self.total))
+        done, total = count(self.done), count(self.total)
+        return self.how_far or f"{done} of {total} runs"
 
     @property
     def paused_line(self) -> str:

@@ -50,6 +50,10 @@ class MixStrip(QWidget):
         self.families = {family: number for family, number in found.items() if number}
         self.update()
 
+    def legend(self) -> list[str]:
+        """Return the words of the legend, each with how many there are."""
+        return [tr(_legend(family, number)) for family, number in self.families.items()]
+
     def sizeHint(self) -> QSize:
         """Return the height of the bar and two lines."""
         return QSize(220, 14 + 2 * (self.fontMetrics().height() + 2))
@@ -75,12 +79,11 @@ class MixStrip(QWidget):
         swatches |= {"control": colours.q("muted"), "other": colours.q("disabled")}
         left, at, row = 0.0, 0, 0
         tall = painter.fontMetrics().height() + 2
-        for family, number in self.families.items():
+        for (family, number), words in zip(self.families.items(), self.legend(), strict=True):
             colour = swatches[family]
             wide = self.width() * number / total
             painter.fillRect(QRectF(left, 2, max(wide - 1, 1), 8), colour)
             left += wide
-            words = tr(f"{family} {number}")
             needed = 14 + painter.fontMetrics().horizontalAdvance(words) + 8
             if at and at + needed > self.width():
                 at, row = 0, row + 1
@@ -91,6 +94,20 @@ class MixStrip(QWidget):
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, words)
             at += needed
         painter.end()
+
+
+def _legend(family: str, number: int) -> str:
+    """Return what the legend says of a family."""
+    return {
+        "float": f"float {number}",
+        "tensor": f"tensor {number}",
+        "integer": f"integer {number}",
+        "global": f"global {number}",
+        "shared": f"shared {number}",
+        "local": f"local {number}",
+        "control": f"control {number}",
+        "other": f"other {number}",
+    }[family]
 
 
 class ListingColumn(QWidget):

@@ -139,8 +139,13 @@ class SelfTestWatch:
             sum_up(s.name, s.title, s.planned, [c for c in self._checks if c.section == s.name])
             for s in self._sections
         ]
-        progress = Progress(done, total, f"{section} · {name}", left_s, "{done} of {total} checks")
+        told = _how_far(count(done), count(total))
+        progress = Progress(done, total, f"{section} · {name}", left_s, told)
         self._tell((progress, Tested(sections, tuple(self._checks))))
+
+
+def _how_far(done: str, total: str) -> str:
+    return f"{done} of {total} checks done"
 
 
 class SelfTestView(JobControl[Tested, SelfTestOptions]):

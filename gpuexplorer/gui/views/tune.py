@@ -393,12 +393,13 @@ def progress_of(at: TuningProgress, budget: Budget) -> Progress:
         left_s = max(0.0, budget.seconds - at.elapsed_s)
     elif at.phase == "search" and at.total and 0 < at.done < at.total:
         left_s = at.elapsed_s / at.done * (at.total - at.done) + MOST_FINAL_S
+    done, total = count(at.done), count(at.total or 0)
     if at.phase == "final":
         how_far = (
-            "{done} of {total} rounds of the final" if at.total else "{done} rounds of the final"
+            f"{done} of {total} rounds of the final" if at.total else f"{done} rounds of the final"
         )
     elif at.total:
-        how_far = "{done} of {total} configurations tried"
+        how_far = f"{done} of {total} configurations tried"
     else:
-        how_far = "{done} configurations tried"
+        how_far = f"{done} configurations tried"
     return Progress(at.done, at.total or 0, words, left_s, how_far)
