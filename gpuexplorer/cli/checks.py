@@ -58,8 +58,8 @@ OPTIONAL: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "CuPy",
         ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
         "kernels on NVIDIA GPUs",
-        "cupy-cuda13x where there is an NVIDIA GPU, or cupy-cuda12x for a driver older than 580 or "
-        "a GPU older than compute capability 7.5",
+        "cupy-cuda13x, or cupy-cuda12x for a driver older than 580 or a GPU older than compute "
+        "capability 7.5",
     ),
     (
         "NVRTC",

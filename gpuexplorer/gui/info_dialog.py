@@ -100,6 +100,7 @@ class AboutDialog(InfoDialog):
         return (
             f"<p><b>GPU Explorer {gpuexplorer.__version__}</b><br>"
             "Turn a knob, see the hardware answer.</p>"
-            "<p>MIT licence. The typeface Inter is under the SIL Open Font License.</p>"
+            "<p>MIT licence. The typefaces Inter and Noto Sans CJK SC are under the SIL Open Font "
+            "License.</p>"
             f"<table>{cells}</table>"
         )

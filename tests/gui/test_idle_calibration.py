@@ -98,7 +98,7 @@ def test_it_gives_way_to_a_job(
     until(qtbot, lambda: is_calibrating(window))
     window.panels.roofline.start()
     assert window.panels.roofline.running
-    until(qtbot, lambda: "Calibrating, 0 of " in window.panels.roofline.head_words())
+    until(qtbot, lambda: "Calibrating · 0 of " in window.panels.roofline.head_words())
     window.panels.roofline.stop()
     until(qtbot, lambda: not window.panels.roofline.running)
 

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QToolTip
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.model.experiment import Experiment
@@ -72,6 +72,22 @@ def test_each_workload_has_room_for_its_line_in_the_opened_list(qtbot: QtBot) ->
     box.showPopup()
     rows = [box.view().sizeHintForRow(index) for index in (headings(box)[0], at)]
     assert rows[1] > 1.3 * rows[0]
+    box.hidePopup()
+
+
+def test_the_lines_of_workloads_are_whole_where_the_window_has_room(qtbot: QtBot) -> None:
+    window, panel = QWidget(), ExperimentPanel(Experiment(load()))
+    qtbot.addWidget(window)
+    window.resize(1280, 800)
+    panel.setParent(window)
+    panel.sync()
+    box = panel.workload_box
+    panel.resize(262, 800)
+    window.show()
+    panel.show()
+    box.showPopup()
+    view = box.view()
+    assert view.sizeHintForColumn(0) <= view.viewport().width() < 1280
     box.hidePopup()
 
 

@@ -127,7 +127,7 @@ def test_a_calibration_pauses_for_live_measuring_and_is_copied_as_a_command(
     device = window.session.experiment.device
     assert device is not None and options.device == device.id
     view.start()
-    until(qtbot, lambda: "Calibrating, 0 of " in view.head.words.text())
+    until(qtbot, lambda: "Calibrating · 0 of " in view.head.words.text())
     pause = find(window, "calibrationPause", QPushButton)
     pause.click()
     until(qtbot, lambda: window.session.live)

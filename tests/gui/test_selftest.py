@@ -17,7 +17,7 @@ from gpuexplorer.core.language import tr
 from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.job import Progress
-from gpuexplorer.gui.views.selftest import SelfTestDialog, SelfTestWatch
+from gpuexplorer.gui.views.selftest import SelfTestDialog, SelfTestWatch, told_apart
 from gpuexplorer.selftest.context import SelfTestOptions
 from gpuexplorer.selftest.report import SelfTestReport, sum_up
 from tests.gui.driver import PATIENCE_MS, export_to, find, until
@@ -157,5 +157,20 @@ def test_how_far_it_is_is_told_in_the_language() -> None:
     language.use("zh_CN")
     try:
         assert tr(progress.line) == "已完成 3 项检查中的 0 项：核函数 · matmul/naive"
+    finally:
+        language.use("en")
+
+
+def test_each_reason_is_told_by_itself_in_the_language() -> None:
+    skipped = [
+        "Skipped in kernels: TensorFlow is not installed here: 5 checks left out; install it with "
+        "python -m pip install tensorflow-cpu",
+        "Skipped in kernels: torch:cpu (a CPU) does not offer tf32; it offers fp64, fp32",
+    ]
+    language.use("zh_CN")
+    try:
+        first, second = told_apart("\n\n".join(skipped)).split("\n\n")
+        assert [first, second] == [tr(one) for one in skipped]
+        assert first.endswith("安装") and "安装" not in second
     finally:
         language.use("en")

@@ -14,7 +14,7 @@ from gpuexplorer.core.language.reader import BEFORE, JOINTS, parts_of
 from tests.words.sentences import CODE, ROOT, WORDS, braced, literals, sentences
 from tests.words.single import NAMES, SHOWN, SMALL, words
 
-MANIFESTS = ROOT.parent / "kernels"
+MANIFESTS = (ROOT.parent / "kernels", ROOT / "calibration" / "kernels")
 TOLD = ("title", "summary", "teaches", "because", "measured")
 """Keys of a manifest whose texts are shown."""
 OURS = "gpuexplorer: "
@@ -76,7 +76,7 @@ def everything() -> dict[tuple[str, str], Said]:
             add(f"gpuexplorer/{name}", english, many)
         for word in sorted(module.literals & alone):
             add(f"gpuexplorer/{name}", word)
-    for path in sorted(MANIFESTS.rglob("workload.toml")):
+    for path in sorted(p for folder in MANIFESTS for p in folder.rglob("workload.toml")):
         place = path.relative_to(ROOT.parent).as_posix()
         for text in _told(tomllib.loads(path.read_text(encoding="utf-8"))):
             add(place, braced(text))

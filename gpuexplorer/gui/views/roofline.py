@@ -156,7 +156,7 @@ class RooflineView(JobControl[Any, DeviceInfo]):
         """Return how far the calibration is, else what there is to say of a run."""
         if self.running:
             paused = self.model.state == "paused"
-            return self.model.words if paused else f"Calibrating, {self.model.words}"
+            return self.model.words if paused else f"Calibrating · {self.model.words}"
         if self.shown is None:
             return ""
         hovered = self.spot_of(self._hovered) if self._hovered is not None else None

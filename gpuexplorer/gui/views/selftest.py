@@ -48,6 +48,7 @@ from gpuexplorer.selftest.run import SECTIONS, run_selftest
 
 TELL_EVERY_S = 0.1
 """Checks are told together, so that short ones do not flood the window."""
+PARAGRAPH = "\n\n"
 ABOUT = (
     "Every kernel against float64, leaks, occupancy, timing, ceilings, telemetry, and what "
     "happens when a run goes wrong. It uses an engine of its own."
@@ -82,7 +83,7 @@ class Tested:
         ]
         if self.report is not None:
             parts += [f"Skipped in {s.name}: {why}" for s in self.sections for why in s.why_skipped]
-        return "\n\n".join(parts)
+        return PARAGRAPH.join(parts)
 
 
 class SelfTestJob(EngineJob):
@@ -142,6 +143,11 @@ class SelfTestWatch:
         told = _how_far(count(done), count(total))
         progress = Progress(done, total, f"{section} · {name}", left_s, told)
         self._tell((progress, Tested(sections, tuple(self._checks))))
+
+
+def told_apart(details: str) -> str:
+    """Return paragraphs in the language, each of which is a sentence of its own."""
+    return PARAGRAPH.join(map(tr, details.split(PARAGRAPH)))
 
 
 def _how_far(done: str, total: str) -> str:
@@ -248,8 +254,9 @@ class SelfTestView(JobControl[Tested, SelfTestOptions]):
             sections = [found.get(section.name, section) for section in sections]
         self.table.show_sheet(sheet_of(sections))
         details = result.details if result is not None else ""
-        if details != self.details.toPlainText():
-            self.details.setPlainText(tr(details))
+        told = told_apart(details)
+        if told != self.details.toPlainText():
+            self.details.setPlainText(told)
 
     def show_state(self) -> None:
         """Show what can be done now; a pause would let Live disturb what is tested."""

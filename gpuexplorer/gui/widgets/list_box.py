@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QStandardItem
 from PySide6.QtWidgets import (
     QApplication,
@@ -20,8 +20,6 @@ from gpuexplorer.gui.widgets.words import tells_cut
 
 WIDEST = 420
 """Pixels of an opened list at the most."""
-WIDEST_OF_LINES = 560
-"""The same where each choice has a line of its own below it."""
 LINE = Qt.ItemDataRole.UserRole + 1
 """What a choice is, in one sentence; empty, or none, for a list of titles alone."""
 HEADING = Qt.ItemDataRole.UserRole + 2
@@ -54,11 +52,15 @@ class ListBox(QComboBox):
         self.setItemDelegate(Choices(self))
 
     def showPopup(self) -> None:
-        """Let the list be as wide as its longest choice, however narrow the box is."""
+        """Let the list be as wide as its longest choice, however narrow the box is.
+
+        One whose choices have a line below them may be as wide as the window has room.
+        """
         view = self.view()
         wide = view.sizeHintForColumn(0) + view.verticalScrollBar().sizeHint().width()
         lines = any(self.itemData(index, LINE) for index in range(self.count()))
-        widest = WIDEST_OF_LINES if lines else WIDEST
+        room = self.window().width() - self.mapTo(self.window(), QPoint()).x() - MARGIN
+        widest = max(WIDEST, room) if lines else WIDEST
         view.setMinimumWidth(max(self.width(), min(wide, widest)))
         super().showPopup()
 
