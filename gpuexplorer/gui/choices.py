@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.core.shared_device import POLITE, choose_sharing, niceness, when_shared
 from gpuexplorer.gui.actions import Commands, when
@@ -37,6 +38,13 @@ class Choices(QObject):
         self._restart = restart
         self._text_size = settings.text_size
         """That the window is drawn with."""
+        self._language = settings.language
+        """That the window is in."""
+        self._language_waits = False
+        """Whether the window changes its language once the job has ended."""
+        session.jobs.taken_back.connect(
+            lambda: QTimer.singleShot(0, self, self._language_is_due)  # its result is shown by then
+        )
 
     def connect_commands(self, commands: Commands) -> None:
         """Set the commands as it was chosen last, and follow them from now on."""
@@ -75,9 +83,28 @@ class Choices(QObject):
 
     def _choose_language(self, name: str) -> None:
         """Have the window made again in this language, with everything that it shows."""
-        if name != self.settings.language:
-            self.settings.language = name
+        self.settings.language = name
+        job = self._session.jobs.current
+        self._language_waits = job is not None and name != self._language
+        if name == self._language:
+            self.notice.emit(None)
+        elif job is None:
             self._restart.begin(in_place=True)
+        else:
+            words = f"The language changes once the engine is free: it is busy {job.doing}."
+            self.notice.emit(Notice("info", words))
+
+    def _language_is_due(self) -> None:
+        """Change to the language that waited for the job, unless a dialog is open."""
+        waited, self._language_waits = self._language_waits, False
+        if not waited or not self._restart.possible:
+            return
+        begin = partial(self._restart.begin, in_place=True)
+        if QApplication.activeModalWidget() is None:
+            begin()
+        else:
+            words = "The engine is free, and the language can change."
+            self.notice.emit(Notice("info", words, (("Change it", begin),)))
 
     def _set_live_at_start(self, on: bool) -> None:
         """Measure by itself from now on when the window opens, or not."""

@@ -61,6 +61,11 @@ class Restart(QObject):
         self.in_place = False
         """Whether that is another window of this process."""
 
+    @property
+    def possible(self) -> bool:
+        """Whether the window is still there."""
+        return self._window.isVisible()
+
     def begin(self, *, in_place: bool = False) -> None:
         """Leave the session as it is, then close the window; nothing is closed if that fails."""
         self.in_place = in_place

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from getpass import getuser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QLocale, QSize, Qt
@@ -84,6 +85,65 @@ def create(words):
     window.first_paint.connect(lambda: timer.start(50))
     if len(told) == 1:
         knobs.set_size("N", 96)
+    return application, window
+
+app.create = create
+app.main(["--language", "system"])
+"""
+
+WHILE_MEASURING = """
+import json, sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from gpuexplorer.core.language import available
+from gpuexplorer.gui import app
+
+available.folder = lambda: Path(sys.argv[1])
+created, told = app.create, []
+
+def create(words):
+    application, window = created(words)
+    session, lab = window.session, window.panels.lab
+    session.live_at_start = False
+    told.append({})
+    asked = []
+
+    def measure():
+        if session.experiment.devices is None:
+            return
+        if "began" not in told[0]:
+            session.experiment.set_size("N", 64)
+            window.panels.places.show_view(lab)
+            view = lab.lab.view_of("precision")
+            view.form.turns.setValue(6)
+            view.form.seconds.setValue(0.06)
+            view.start_soon()
+            told[0]["began"] = True
+        view = lab.lab.view_of("precision")
+        if view.running and view.model.progress is not None and not asked:
+            asked.append(session.jobs.current)
+            window.commands.languages["made-up"].trigger()
+            told[0]["said"], told[0]["goes on"] = window.banner.text, asked[0].isRunning()
+        elif asked and view.running:
+            told[0]["words"] = view.head.words.text()
+
+    def look():
+        if lab.lab is None or lab.lab.view_of("precision").model.result is None:
+            return
+        view = lab.lab.view_of("precision")
+        if not view.result.finding.text():
+            return
+        timer.stop()
+        study = view.model.result
+        told[1] |= {"runs": len(study.runs), "ended": study.stopped_by}
+        told[1] |= {"finding": view.result.finding.text(), "live": window.commands.live.text()}
+        told[1]["checked"] = [n for n, one in window.commands.languages.items() if one.isChecked()]
+        print(json.dumps(told))
+        window.close()
+
+    timer = QTimer(window)
+    timer.timeout.connect(measure if len(told) == 1 else look)
+    window.first_paint.connect(lambda: timer.start(5))
     return application, window
 
 app.create = create
@@ -227,10 +287,11 @@ def test_names_of_views_in_a_session_are_the_same_in_every_language(
     assert places.titled("Block map") is window.panels.block_map
 
 
-def test_a_language_is_switched_in_the_open_window_which_shows_the_same(tmp_path: Path) -> None:
+def switched(tmp_path: Path, text: str) -> list[dict[str, Any]]:
+    """Return what a script told that opens the window and has it change to ``made-up``."""
     write_made_up(tmp_path / "made-up.po")
     script = tmp_path / "switch.py"
-    script.write_text(SWITCH, encoding="utf-8")
+    script.write_text(text, encoding="utf-8")
     environ = {k: v for k, v in os.environ.items() if k not in ("GPUEXPLORER_LANGUAGE", "LANGUAGE")}
     environ |= {"QT_QPA_PLATFORM": "offscreen", "LC_ALL": "C.UTF-8"}
     done = subprocess.run(
@@ -238,11 +299,28 @@ def test_a_language_is_switched_in_the_open_window_which_shows_the_same(tmp_path
         encoding="utf-8", env=environ, timeout=240, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    first, other, back = json.loads(done.stdout.splitlines()[-1])
+    found: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_a_language_is_switched_in_the_open_window_which_shows_the_same(tmp_path: Path) -> None:
+    first, other, back = switched(tmp_path, SWITCH)
     assert first["pid"] == other["pid"] == back["pid"]
     assert (first["live"], other["live"], back["live"]) == ("Live", "⟦Ļîvé⟧", "Live")
     assert [one["checked"] for one in (first, other, back)] == [["system"], ["made-up"], ["en"]]
     assert first["title"] == other["title"] == back["title"]
+
+
+def test_a_language_waits_for_a_job_and_nothing_of_it_is_lost(tmp_path: Path) -> None:
+    before, after = switched(tmp_path, WHILE_MEASURING)
+    assert before["goes on"], "what is measured is measured to its end"
+    assert before["said"] == (
+        "The language changes once the engine is free: it is busy measuring precisions."
+    )
+    assert re.match(r"(\d+ of \d+ runs.*|Starting)", before.get("words", "Starting"))
+    assert after["ended"] == "done" and after["runs"] >= 2
+    assert after["finding"].startswith("⟦"), after["finding"]
+    assert (after["live"], after["checked"]) == ("⟦Ļîvé⟧", ["made-up"])
 
 
 def test_without_another_language_there_is_none_to_choose(
