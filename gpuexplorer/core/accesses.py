@@ -8,6 +8,8 @@ word a pass.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -57,6 +59,8 @@ class AccessLook(msgspec.Struct, frozen=True, kw_only=True):
     block: Block = (0, 0, 0)
     """The block's place in the grid along x, y, z, from 0."""
     warp: int = 0
+    alone: bool = False
+    """Whether the other warps of the block take no notes: quicker, and its bytes are not known."""
 
 
 class AccessRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,7 +206,7 @@ class AccessProfile(Trace, frozen=True, kw_only=True):
                 f"The picture holds the first {count(len(self.requests))} of "
                 f"{count(self.requests_total)} requests; the table counts all."
             )
-        if any(one.block_B is None for one in self.arrays):
+        if any(one.block_B is None for one in self.arrays) and not self.look.alone:
             said.append("There was room for this warp alone: the block's bytes are not known.")
         return tuple(said)
 
@@ -220,3 +224,32 @@ class AccessProfile(Trace, frozen=True, kw_only=True):
         of_block_B = self._block_B(kind)
         x, y, z = self.grid
         return None if of_block_B is None else of_block_B * x * y * z
+
+
+class Sectors(msgspec.Struct, frozen=True, kw_only=True):
+    """What all warps of one launch of the work ask of global memory, if each asks for as much."""
+
+    sectors: int
+    """Sectors of 32 bytes."""
+    requests: int
+    least_sectors: int
+    """The fewest that as many bytes would take."""
+
+
+def sectors_of(profiles: Sequence[AccessProfile]) -> Sectors | None:
+    """Add up what all warps fetch, from a warp of each launch.
+
+    None where accesses were lost, and for a kernel whose warps ask nothing of global memory.
+    """
+    sectors = requests = least = 0
+    for one in profiles:
+        if one.lost:
+            return None
+        warps = one.warps * math.prod(one.grid)
+        rows = [row for row in one.rows if row.space == "global"]
+        sectors += warps * sum(row.sectors for row in rows)
+        requests += warps * sum(row.requests for row in rows)
+        least += warps * sum(row.least_sectors for row in rows)
+    if not requests:
+        return None
+    return Sectors(sectors=sectors, requests=requests, least_sectors=least)

@@ -14,6 +14,7 @@ from gpuexplorer.core.accesses import WARP, AccessLook, AccessProfile
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.engine.accesses import CountsAccesses
 from gpuexplorer.engine.analyze import analyze_variant
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.lessons.lesson import Lesson, bench_word, kind_of_ask
@@ -31,11 +32,8 @@ START, OWN = "start", "own"
 """What an exercise measures: where the knobs began, and where they stand."""
 
 
-class LessonEngine(Measures, Protocol):
+class LessonEngine(Measures, CountsAccesses, Protocol):
     """What measures: an ``EngineSession``, or a job of the window."""
-
-    def accesses(self, config: RunConfig, workload: Workload, look: AccessLook) -> AccessProfile:
-        """Count what a warp asks of memory."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import ClassVar
 
+from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
@@ -53,6 +54,10 @@ class Engines(Closing):
         """Measure as ``EngineSession.measure`` does, on an engine with the threads wanted."""
         session = self._with_threads(config.threads)
         return session.measure(config, workload, options, on_progress=on_progress)
+
+    def accesses(self, config: RunConfig, workload: Workload, look: AccessLook) -> AccessProfile:
+        """Count what a warp asks of memory, as ``EngineSession.accesses`` does."""
+        return self._with_threads(config.threads).accesses(config, workload, look)
 
     def _with_threads(self, threads: int | None) -> EngineSession:
         if threads not in self._by_threads:

@@ -16,6 +16,7 @@ from gpuexplorer.charts.over_sizes import axis_around
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Series, series
 from gpuexplorer.charts.studies_words import speedup_words
 from gpuexplorer.charts.words import knob_words
+from gpuexplorer.core.accesses import Sectors
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
@@ -25,6 +26,7 @@ from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
 from gpuexplorer.core.studies import Measured, Speedup, Study
 from gpuexplorer.core.text import differing
 from gpuexplorer.core.units import listed, percent, plural, quantity, speed_than
+from gpuexplorer.engine.accesses import CountsAccesses, count_sectors
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.history.place import find_place
 from gpuexplorer.history.store import Store, TunedEntry
@@ -56,6 +58,8 @@ ROOFS = {
 TO_LIBRARY = {f"library_{name}": field for name, field in SPEEDUP.items()}
 ROOM_FOR_WORDS = 0.35
 """At the right of the fastest, as a share of the range."""
+COUNT_S = 0.4
+"""What counting the accesses of a kernel takes, with compiling it."""
 RUNGS, LIBRARIES = 0, 3
 """Slots of a chart's palette."""
 
@@ -87,6 +91,9 @@ class Rung(msgspec.Struct, frozen=True, kw_only=True):
     registers: int | None = None
     """Of a thread, and the occupancy, where the device told."""
     occupancy: Amount | None = None
+    sectors: Sectors | None = None
+    """What its warps fetch from global memory, counted on the CPU device; None where that cannot
+    be counted."""
 
 
 class LadderStudy(Study, frozen=True, kw_only=True, tag="ladder"):
@@ -132,6 +139,7 @@ class LadderLab(Running[LadderStudy]):
         self._refused: dict[str, str] = {}
         self._tuned: dict[str, TunedEntry] = {}
         self._own_notes: list[str] = []
+        self._sectors: dict[str, Sectors] = {}
         self._turns: InTurns | None = None
         own = msgspec.structs.replace(request, block=None, tunables={}, switches={})
         first_error: ExplorerError | None = None
@@ -167,6 +175,11 @@ class LadderLab(Running[LadderStudy]):
             "{number} variants, measured in turns.",
         )
 
+    def estimate_s(self, *, model: bool) -> float:
+        """Return about how long it takes, with counting what each kernel fetches."""
+        kernels = [config for config in self._configs.values() if config.block is not None]
+        return super().estimate_s(model=model) + len(kernels) * COUNT_S
+
     def _measure(self, session: Measures) -> None:
         self._take_tuned()
         entries = [Entry(name, config) for name, config in self._configs.items()]
@@ -174,6 +187,25 @@ class LadderLab(Running[LadderStudy]):
         self._turns.measure(session)
         if not self._turns.running:
             raise next(iter(self._turns.failed.values()), WorkFailed("nothing was measured"))
+        if isinstance(session, CountsAccesses):
+            self._count(session, self._turns)
+
+    def _count(self, session: CountsAccesses, turns: InTurns) -> None:
+        """Count what the warps of each kernel fetch."""
+        runs = turns.results()
+        measured = [
+            (name, config, runs[place])
+            for place, (name, config) in enumerate(self._configs.items())
+            if place in runs and config.block is not None
+        ]
+        self._expect(len(measured))
+        for name, config, run in measured:
+            self._step(f"{name}: counting accesses")
+            device = find_device(self._devices, config.device)
+            work_s = run.timing.median_s * (config.threads or 1) if device.kind == "cpu" else None
+            found = count_sectors(session, config, self.workload, self._devices, work_s)
+            if found is not None:
+                self._sectors[name] = found
 
     def _take_tuned(self) -> None:
         """Use what was tuned for each on this hardware, as far as a history is there to say it."""
@@ -239,6 +271,7 @@ class LadderLab(Running[LadderStudy]):
             beside=self._faster(name, library, places) if name != library else None,
             diff=source_diff(self.workload, before, name) if before is not None else "",
             registers=run.resources.registers_per_thread, occupancy=run.resources.occupancy,
+            sectors=self._sectors.get(name),
         )  # fmt: skip
 
     def _faster(self, name: str, than: str | None, places: Mapping[str, int]) -> Speedup | None:
@@ -330,6 +363,7 @@ def sheet(study: LadderStudy) -> Sheet:
         Column("roof", "of the roof", f"Share of the {study.roof_words or 'roof'}",
                fields={"share_of_roof": ""}),
         *(_device_columns() if any(rung.registers for rung in study.rungs) else ()),
+        *(_sector_columns() if any(rung.sectors for rung in study.rungs) else ()),
         Column("source", "source code", "Lines that were added and removed since the rung before; "
                "the whole difference stands in the JSON", words=True, gives_way=4),
         file_only("skipped"),
@@ -354,6 +388,8 @@ def _row(study: LadderStudy, rung: Rung) -> Row:
         "teaches": Cell(rung.teaches), "source": Cell(_changed_words(rung)),
         "registers": Cell(str(rung.registers or "–"), rung.registers),
         "occupancy": Cell(percent(rung.occupancy), rung.occupancy),
+        "sectors": Cell(quantity(rung.sectors.sectors if rung.sectors else None, ""),
+                        rung.sectors and rung.sectors.sectors, rung.sectors),
     }  # fmt: skip
     if rung.measured is None:
         note = rung.skipped or UNKNOWN
@@ -367,7 +403,11 @@ def _row(study: LadderStudy, rung: Rung) -> Row:
     }  # fmt: skip
     cells["remarks"] = Cell("; ".join(words for words, holds in remarks.items() if holds))
     tuned = f"Its block was tuned on {rung.tuned[:10]}." if rung.tuned else ""
-    tip = figures_tip(rung.title, rung.measured, [rung.teaches, _step_words(rung), tuned])
+    tip = figures_tip(
+        rung.title,
+        rung.measured,
+        [rung.teaches, _step_words(rung), _sector_words(rung.sectors), tuned],
+    )
     role: Role = "reference" if rung.variant == study.library else "best" if best else ""
     return Row(rung.title, cells, tip, {rung.measured.run: tip}, role=role)
 
@@ -379,6 +419,25 @@ def _device_columns() -> tuple[Column, ...]:
         Column("occupancy", "occupancy", "Share of a multiprocessor's warps that can be there",
                fields={"occupancy": ""}),
     )  # fmt: skip
+
+
+def _sector_columns() -> tuple[Column, ...]:
+    """Return what the warps of a kernel ask of memory."""
+    fields = {"sectors": "sectors", "requests": "requests", "least_sectors": "least_sectors"}
+    return (
+        Column("sectors", "sectors", "Sectors of 32 B that all warps ask of global memory, before "
+               "any cache: a warp of each launch is counted on the CPU device, and stands for all",
+               fields=fields, gives_way=2),
+    )  # fmt: skip
+
+
+def _sector_words(found: Sectors | None) -> str:
+    """Return how many there are and what a request fetches; empty where it was not counted."""
+    if found is None:
+        return ""
+    all_warps = quantity(found.sectors, "")
+    each, least = found.sectors / found.requests, found.least_sectors / found.requests
+    return f"Sectors: {all_warps}, {each:.3g} a request on average, where {least:.3g} would do."
 
 
 def _changed_words(rung: Rung) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -453,6 +454,17 @@ def test_what_finds_no_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.lost == 32 * (33 - 10)
     assert all(array.block_B is None for array in found.arrays)
     assert found.requests_total == 10
+
+
+@pytest.mark.parametrize("variant", ["tiled", "streamed"])
+def test_a_warp_that_is_recorded_alone_asks_for_what_it_asks_in_its_block(variant: str) -> None:
+    known = {"variant": variant, "size": {"N": 128}, "block": (32, 4)}
+    look = AccessLook(launch=0, block=(0, 0, 0), warp=1)
+    whole = trace(shipped("transpose"), look, **known)
+    alone = trace(shipped("transpose"), msgspec.structs.replace(look, alone=True), **known)
+    assert alone.rows == whole.rows and alone.requests == whole.requests
+    assert {one.block_B for one in alone.arrays} == {None}
+    assert None not in {one.block_B for one in whole.arrays}
 
 
 def test_a_warp_that_is_recorded_alone_finds_the_arrays_as_they_were(

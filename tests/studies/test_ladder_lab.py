@@ -8,9 +8,18 @@ from typing import Any
 import msgspec
 import pytest
 
+import gpuexplorer
+from gpuexplorer.core.accesses import (
+    AccessLook,
+    AccessProfile,
+    AccessRow,
+    Sectors,
+    sectors_of,
+)  # fmt: skip
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.result import DeviceSummary, Environment
 from gpuexplorer.core.studies import ids_of, study_json, without_runs
 from gpuexplorer.history.store import Store, TunedEntry
 from gpuexplorer.studies import chart_of, decode, kind_of, sheet_of, with_runs
@@ -18,7 +27,7 @@ from gpuexplorer.studies.ladder import LadderLab, LadderStudy, finding, rung_bef
 from gpuexplorer.studies.running import How
 from gpuexplorer.workloads.workload import MANIFEST_NAME, Workload, WorkloadSource
 from tests.support.lab_studies import ladder_study
-from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
+from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, gpu, torch_cpu
 
 MATMUL = SHIPPED["matmul"]
 HOW = How(rounds=10, seconds=0.05, seed=1)
@@ -148,6 +157,94 @@ def test_registers_and_occupancy_stand_there_where_the_device_tells_them() -> No
     cells = made.rows[0].cells
     assert {"registers", "occupancy"} <= {column.name for column in made.columns}
     assert (cells["registers"].text, cells["occupancy"].text) == ("40", "50 %")
+
+
+class Counting(StudyMachine):
+    """Counts 16 sectors in 4 requests of a warp, where 8 would do, and 3 passes through banks."""
+
+    def __init__(self, lost: int = 0, slow_s: float = 1.0) -> None:
+        super().__init__(lambda config: slow_s * launch_s(config), noise=1e-4)
+        self.looks: list[tuple[RunConfig, AccessLook]] = []
+        self._lost = lost
+
+    def accesses(self, config: RunConfig, workload: Workload, look: AccessLook) -> AccessProfile:
+        if config.variant == "uncoalesced":
+            raise WorkFailed("uncoalesced.cu:9: what is done through it cannot be counted")
+        self.looks.append((config, look))
+        row = AccessRow(
+            source="x.cu", line=1, text="A[i]", array="A", space="global", kind="read", width_B=4,
+            requests=4, lanes=128, used_B=256, sectors=16, least_sectors=8,
+        )  # fmt: skip
+        shared = msgspec.structs.replace(
+            row, space="shared", sectors=0, least_sectors=0, passes=3, least_passes=1
+        )
+        return AccessProfile(
+            entry="kernel", block=(16, 16, 1), grid=(3, 2, 1), look=look, warps=8,
+            rows=(row, shared), arrays=(), requests=(), requests_total=8, lost=self._lost,
+            time_utc="", config=config, device=DeviceSummary.of(cpu()),
+            environment=Environment(gpuexplorer=None, python=None),
+        )  # fmt: skip
+
+
+def test_each_kernel_says_what_its_warps_fetch_where_the_session_counts() -> None:
+    machine = Counting()
+    study = lab().run(machine)
+    sectors = {rung.variant: rung.sectors for rung in study.rungs}
+    of_all = Sectors(sectors=16 * 8 * 6, requests=4 * 8 * 6, least_sectors=8 * 8 * 6)
+    assert sectors == {
+        "naive": of_all, "uncoalesced": None, "tiled": of_all, "register_tile": of_all,
+        "torch": None,
+    }  # fmt: skip
+    assert [config.variant for config, _ in machine.looks] == ["naive", "tiled", "register_tile"]
+    assert all(look.alone and look.block == (8, 8, 0) for _, look in machine.looks[:2])
+    made = sheet_of(study)
+    shown = {row.cells["variant"].text: row for row in made.rows}
+    assert [shown[name].cells["sectors"].text for name in SPEEDS] == ["768", "–", "768", "768", "–"]
+    assert "Sectors: 768, 4 a request on average, where 2 would do." in shown["naive"].tip
+    assert "Sectors" not in shown["uncoalesced"].tip
+    assert "sectors" not in [column.name for column in sheet_of(measured()).columns]
+    assert decode(study_json(study)) == study
+
+
+def test_the_kernels_of_a_gpu_are_counted_on_the_cpu_device_with_the_same_block() -> None:
+    machine = Counting()
+    request = asked("matmul", size={"N": 256}, device="cuda:0")
+    found = LadderLab(request, MATMUL, devices(gpu(), cpu()), HOW, variants=("naive", "tiled")).run(
+        machine
+    )
+    assert [rung.sectors is not None for rung in found.rungs] == [True, True]
+    assert {(c.device, c.threads) for c, _ in machine.looks} == {("opencl:0", None)}
+    blocks = {run.config.variant: run.config.block for run in found.runs}
+    assert {c.variant: c.block for c, _ in machine.looks} == blocks
+    large = asked("matmul", size={"N": 8192}, device="cuda:0")
+    machine.looks.clear()
+    LadderLab(large, MATMUL, devices(gpu(), cpu()), HOW, variants=("naive",)).run(machine)
+    LadderLab(request, MATMUL, devices(gpu()), HOW, variants=("naive",)).run(machine)
+    assert machine.looks == [], "so much takes long to fill, and only the CPU device counts"
+
+
+def test_nothing_is_counted_of_slow_blocks_and_where_accesses_were_lost() -> None:
+    slow = Counting(slow_s=1e4)
+    lab(("naive",)).run(slow)
+    assert slow.looks == []
+    (rung,) = lab(("naive",)).run(Counting(lost=1)).rungs
+    assert rung.sectors is None
+
+
+def test_a_real_ladder_counts_the_sectors_that_the_accesses_count() -> None:
+    """A warp of 16 x 2 threads reads 4 sectors and writes a sector in each of 16 rows."""
+    knobs: dict[str, Any] = {"size": {"N": 64}, "precision": "fp32", "device": "cpu"}
+    found = gpuexplorer.ladder(
+        "transpose", variants=["naive", "tiled"], rounds=2, seconds=0.01, **knobs
+    )
+    sectors = {rung.variant: rung.sectors for rung in found.rungs}
+    warps = 64 * 64 // 32
+    assert sectors == {
+        "naive": Sectors(sectors=20 * warps, requests=2 * warps, least_sectors=8 * warps),
+        "tiled": Sectors(sectors=8 * warps, requests=2 * warps, least_sectors=8 * warps),
+    }
+    one = gpuexplorer.accesses("transpose", variant="naive", place=(2, 2), **knobs)
+    assert sectors_of([one]) == sectors["naive"]
 
 
 def test_what_fails_has_its_reason_and_nothing_at_all_is_an_error() -> None:

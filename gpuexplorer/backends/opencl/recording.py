@@ -58,11 +58,12 @@ class RecordedLaunch:
                 remedy="choose the CPU device, and see 'gpuexplorer doctor'",
             )
         built = build_program(self.session, self.plan, self.step, recorded=True)
-        threads = self.step.threads_per_block
-        notes, lost = self._run(built, look, 0, threads)
-        whole = not lost.any()
+        threads, first = self.step.threads_per_block, look.warp * WARP
+        whole = not look.alone
+        if whole:
+            notes, lost = self._run(built, look, 0, threads)
+            whole = not lost.any()
         if not whole:
-            first = look.warp * WARP
             notes, lost = self._run(built, look, first, min(WARP, threads - first))
         assert built.sites is not None
         return trace_of(
