@@ -23,21 +23,31 @@ __device__ __forceinline__ void turn(uint4 *rows)
     rows[3] = make_uint4(a.w, b.w, c.w, d.w);
 }
 #else
-#define LOW(a, b) (((a) & 0xffffu) | ((b) << 16))
-#define HIGH(a, b) (((a) >> 16) | ((b) & 0xffff0000u))
-#define BOTH(part, m) make_uint4(part(a.m, b.m), part(c.m, d.m), part(e.m, f.m), part(g.m, h.m))
+// In quarters of 4 x 4, whose elements move whole: words would have to be taken apart first.
 __device__ __forceinline__ void turn(uint4 *rows)
 {
-    uint4 a = rows[0], b = rows[1], c = rows[2], d = rows[3];
-    uint4 e = rows[4], f = rows[5], g = rows[6], h = rows[7];
-    rows[0] = BOTH(LOW, x);
-    rows[1] = BOTH(HIGH, x);
-    rows[2] = BOTH(LOW, y);
-    rows[3] = BOTH(HIGH, y);
-    rows[4] = BOTH(LOW, z);
-    rows[5] = BOTH(HIGH, z);
-    rows[6] = BOTH(LOW, w);
-    rows[7] = BOTH(HIGH, w);
+    alignas(16) ushort4 parts[16], turned[16];
+#pragma unroll
+    for (int y = 0; y < 8; y++) {
+        *(uint4 *)(parts + 2 * y) = rows[y];
+    }
+#pragma unroll
+    for (int y = 0; y < 2; y++) {
+#pragma unroll
+        for (int x = 0; x < 2; x++) {
+            const ushort4 *from = parts + 8 * y + x;
+            ushort4 *to = turned + 8 * x + y;
+            ushort4 a = from[0], b = from[2], c = from[4], d = from[6];
+            to[0] = make_ushort4(a.x, b.x, c.x, d.x);
+            to[2] = make_ushort4(a.y, b.y, c.y, d.y);
+            to[4] = make_ushort4(a.z, b.z, c.z, d.z);
+            to[6] = make_ushort4(a.w, b.w, c.w, d.w);
+        }
+    }
+#pragma unroll
+    for (int y = 0; y < 8; y++) {
+        rows[y] = *(const uint4 *)(turned + 2 * y);
+    }
 }
 #endif
 
