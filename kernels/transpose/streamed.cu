@@ -1,5 +1,6 @@
 // As in in_registers, but every access moves 16 bytes, and what is written goes past the caches:
-// nobody here needs it again, and a CPU would fetch each line of B before it writes to it.
+// nobody here needs it again, and a CPU would fetch each line of B before it writes to it. PAST = 0
+// writes through the caches: for rows that do not begin with a line, of which parts are written.
 //
 // A thread turns ROWS x COLS elements around. The threads along x stand below each other in A, so
 // that they write neighbouring parts of B's rows, one whole line after the other.
@@ -71,7 +72,12 @@ __global__ void transposeStreamed(const real *A, real *B, int N)
             for (int x = 0; x < PIECE; x++) {
 #pragma unroll
                 for (int y = 0; y < ROWS; y += PIECE) {
-                    __stcs((uint4 *)(B + (start + x) * N + row + y), pieces[y + x]);
+                    uint4 *to = (uint4 *)(B + (start + x) * N + row + y);
+#if PAST
+                    __stcs(to, pieces[y + x]);
+#else
+                    *to = pieces[y + x];
+#endif
                 }
             }
         }

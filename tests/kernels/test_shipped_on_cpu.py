@@ -43,7 +43,8 @@ PAST_THE_LIBRARIES: dict[str, tuple[Sizes, Tiles]] = {
     "transpose streamed": (
         [{"N": n} for n in (1, 31, 40, 256, 257)],
         [((2, 4), {"ROWS": 32, "COLS": 32}), ((3, 1), {"ROWS": 8, "COLS": 16}),
-         ((1, 7), {"ROWS": 16, "COLS": 8}), ((1, 4), {"ROWS": 64, "COLS": 64})],
+         ((1, 7), {"ROWS": 16, "COLS": 8}), ((1, 4), {"ROWS": 64, "COLS": 64}),
+         ((4, 4), {"ROWS": 16, "COLS": 32, "PAST": 0})],
     ),
     "conv2d padded": (
         [dict(zip("BCKHR", size, strict=True))
