@@ -85,6 +85,14 @@ def test_numbers_have_three_digits() -> None:
     ]  # fmt: skip
 
 
+def test_what_takes_a_hundred_times_as_long_has_its_figure_in_the_cell() -> None:
+    _, _, held = planned()
+    time(held, {0: 984e-6, 1: 34.884e-3, 2: 130.4e-3, 3: 9.123e-3})
+    look = Look(held, "time")
+    assert [look.text(held.cells[n]) for n in range(4)] == ["984", "34.9k", "130k", "9123"]
+    assert look.unit == "µs"
+
+
 def test_a_block_between_two_counts_lies_between_their_cells() -> None:
     grid = Grid((1, 2, 4, 8), (1, 2, 4))
     assert place_of(grid, (4, 2, 1)) == (2, 1)

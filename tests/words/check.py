@@ -16,6 +16,8 @@ MARK = re.compile(r"#+ |\| *|- |\d+\. ")
 """What a line begins with that is a heading, a table's row or a point of a list."""
 REMARK = re.compile(r"(^|\s+)#.*")
 TARGET = re.compile(r"\]\(([^)]+)\)")
+OWN_PICTURE = re.compile(r"\.[a-zA-Z_]+(\.png)$")
+"""Of a picture in the page's own language, what the English one does not have."""
 
 UPDATE = "run 'python -m tests.words update'"
 
@@ -23,7 +25,8 @@ UPDATE = "run 'python -m tests.words update'"
 def outline(page: Path) -> list[str]:
     """Return what a page has in every language: headings, code, points, tables, links, pictures.
 
-    Code goes without the remarks in it. Of links and pictures the targets come last, sorted.
+    Code goes without the remarks in it. Of links and pictures the targets come last, sorted; a
+    picture in the page's language stands for the English one.
     """
     found: list[str] = []
     targets: list[str] = []
@@ -41,7 +44,7 @@ def outline(page: Path) -> list[str]:
         if not (is_fenced or is_inset):
             targets += TARGET.findall(line)
         before = line
-    return [*found, *sorted(targets)]
+    return [*found, *sorted(OWN_PICTURE.sub(r"\1", target) for target in targets)]
 
 
 def faults(path: Path) -> Iterator[str]:
@@ -66,6 +69,9 @@ def faults(path: Path) -> Iterator[str]:
             continue
         text, own_text = page.read_text(encoding="utf-8"), own.read_text(encoding="utf-8")
         yield from (f"{own.name}: {one}" for one in names_amiss(text, own_text, shown))
+        pictures = [one for one in TARGET.findall(own_text) if one.endswith(".png")]
+        missing = [one for one in pictures if not (own.parent / one).is_file()]
+        yield from (f"{own.name}: there is no {one}" for one in missing)
         if outline(own) != outline(page):
             unlike = [one for one in ndiff(outline(page), outline(own)) if one[0] in "+-"]
             yield f"{own.name} is built otherwise than {page.name}: {', '.join(unlike[:4])}"

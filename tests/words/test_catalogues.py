@@ -94,7 +94,7 @@ gpuexplorer sweep  # of all
     y = 2
 """
 OWN = """# 扫描
-![图表](chart.png)，另见[调优](tuning.md)。
+![图表](chart.xx.png)，另见[调优](tuning.md)。
 
 1. 一
 - 二
@@ -125,7 +125,8 @@ gpuexplorer sweep  # 全部
         ("sweep  #", "tune  #"),
         ("    y = 2\n", ""),
         ("tuning.md", "lab.md"),
-        ("![图表](chart.png)，", ""),
+        ("![图表](chart.xx.png)，", ""),
+        ("chart.xx.png", "other.xx.png"),
         ("```sh", "```"),
     ],
 )

@@ -42,6 +42,8 @@ FAST = 1.05
 """The other way round: far from full, and nearly as fast as the best."""
 ALIKE = 1.05
 """A block's own median stands for it unless it is so many times off what decided."""
+MANY = 1e4
+"""From here on a cell's figure is told in thousands."""
 PHASES = {
     "survey": "First looks, coarse to fine",
     "race": "Racing the contenders",
@@ -146,7 +148,7 @@ class Look:
         if self.colouring == "best":
             return f"{100 * self.fraction(cell):.0f}" if self.best_s else ""
         value = self.time_s(cell) if self.colouring == "time" else self.rate(cell)
-        return plain(value * self._factor) if value is not None else ""
+        return short(value * self._factor) if value is not None else ""
 
     @property
     def unit(self) -> str:
@@ -344,6 +346,11 @@ def plain(value: float) -> str:
     """Return a number with three significant digits and no exponent."""
     whole = len(str(int(abs(value)))) if value else 1
     return f"{value:.{max(0, 3 - whole)}f}" if value >= 0.001 else f"{value:.1g}"
+
+
+def short(value: float) -> str:
+    """Return a number for a cell, which has no room for five digits and more: ``34.9k``."""
+    return plain(value) if value < MANY else f"{plain(value / 1000)}k"
 
 
 def log_marks(low: float, high: float, room: int) -> list[float]:
