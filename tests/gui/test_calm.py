@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import shiboken6
 from PySide6.QtCore import QPoint, QRect, Qt
@@ -22,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer import gui
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.widgets.late import LateView
@@ -32,6 +35,8 @@ from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 
 SMALL = (1000, 650)
+MOVING = re.compile(r"Q\w*Animation\w*|QTimeLine|QMovie|setRange\(0, 0\)|UI_Animate\w+|UI_Fade\w+")
+"""What would move by itself: animations, and a bar that runs to and fro."""
 WORDS = "One launch would take about 12 s on this device. You can stop it at any time."
 
 
@@ -253,3 +258,15 @@ def test_a_bar_follows_what_there_is_to_scroll_whatever_python_has_let_go(qtbot:
     label.setText("\n".join(["long"] * 50))
     label.adjustSize()
     until(qtbot, lambda: area.verticalScrollBar().maximum() > 0)
+
+
+def test_nothing_moves_by_itself_but_what_follows_measuring() -> None:
+    """So that reduced motion needs no setting, which the help says."""
+    folder = Path(gui.__file__).parent
+    found = {
+        f"{path.relative_to(folder)}: {hit}"
+        for path in folder.rglob("*.py")
+        for hit in MOVING.findall(path.read_text(encoding="utf-8"))
+    }
+    assert not found
+    assert MOVING.search("bar.setRange(0, 0)") and MOVING.search("QPropertyAnimation(self)")

@@ -293,7 +293,7 @@ class EngineMakingPage(QWidget):
             self.detail.clear()
             self.figures.setText("")
             self.doing.setText(tr("Starting…"))
-            self.bar.setRange(0, 0)
+            self._rest_bar()
         if state == "stopping":
             self.doing.setText(tr("Stopping…"))
         for widget, shown in (
@@ -344,10 +344,15 @@ class EngineMakingPage(QWidget):
             self.bar.setRange(0, STEPS)
             self.bar.setValue(int(STEPS * min(1.0, progress.done_B / progress.total_B)))
         else:
-            self.bar.setRange(0, 0)
+            self._rest_bar()
         self.figures.setText(tr(progress_words(progress, self._pace.rate_per_s())))
         if self.state == "making":
             self.doing.setText(tr(progress.words))
+
+    def _rest_bar(self) -> None:
+        """Show a bar of which nothing is known: it rests, as all that is not a plot."""
+        self.bar.setRange(0, STEPS)
+        self.bar.setValue(0)
 
     def _say(self, words: str, role: str) -> None:
         self.outcome.setText(tr(words))

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QLabel,
-    QProgressBar,
     QStackedWidget,
     QTableWidget,
     QTableWidgetItem,
@@ -216,11 +215,6 @@ class EngineSetup(QWidget):
         self.waiting_words.setObjectName("planningWords")
         self.waiting_words.setWordWrap(True)
         self.waiting_words.setTextFormat(Qt.TextFormat.PlainText)
-        bar = QProgressBar()
-        bar.setObjectName("planningProgress")
-        bar.setRange(0, 0)
-        bar.setTextVisible(False)
-        bar.setFixedHeight(8)
         self.stop_planning_button = button(
             "&Cancel",
             "planningCancel",
@@ -238,7 +232,6 @@ class EngineSetup(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
         column.addWidget(self.waiting_words)
-        column.addWidget(bar)
         column.addWidget(self._step)
         column.addStretch(1)
         column.addLayout(foot)
