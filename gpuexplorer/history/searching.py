@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
+from gpuexplorer.core.language import tr
 from gpuexplorer.history.documents import searched
 
+DAYS = ("today", "yesterday")
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 FIRST_YEAR = 2020
 """Before the first run of any store."""
@@ -33,7 +35,7 @@ _PHRASE = re.compile(
     (?P<iso>\d{{4}}-\d\d(?:-\d\d)?)
     |(?P<day>\d\d?)\ (?P<month>{_MONTH})
     |(?P<alone>{_MONTH})
-    |(?P<near>today|yesterday)
+    |(?P<near>{"|".join(DAYS)})
     |(?P<clock>\d?\d:\d\d(?::\d\d)?)
     |(?P<number>\d+(?:\.(?P<digits>\d+))?)\ ?(?P<prefix>[nuμmkgtp]?)(?P<unit>s|flop/s|b/s)
     |(?P<state>{"|".join(map(re.escape, sorted(STATES, key=len, reverse=True)))})
@@ -63,8 +65,25 @@ class Term:
 
 def terms_of(text: str, today: date | None = None) -> list[Term]:
     """Return what a text asks for; every term has to hold."""
-    plain = " ".join(searched(text).split())
-    return [_term(found, today or date.today()) for found in _PHRASE.finditer(plain)]
+    plain, today = " ".join(searched(text).split()), today or date.today()
+    told = _told()
+    for phrase, english in told.items():
+        if " " in phrase:  # which begins with a mark, as no word of a run's does
+            plain = plain.replace(phrase, english)
+    terms = []
+    for found in _PHRASE.finditer(plain):
+        term = _term(found, today)
+        meant = _PHRASE.match(told.get(found[0], ""))
+        if meant is not None:  # or the word itself, which a tag or a note may have
+            term = replace(_term(meant, today), words=term.words)
+        terms.append(term)
+    return terms
+
+
+def _told() -> dict[str, str]:
+    """Return what a list says in the language of this process, with the English of it."""
+    found = {searched(tr(english)): english for english in (*STATES, *DAYS)}
+    return {phrase: english for phrase, english in found.items() if phrase != english}
 
 
 def _term(found: re.Match[str], today: date) -> Term:

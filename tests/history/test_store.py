@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpuexplorer.core import language
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import quantity
 from gpuexplorer.exchange import run_json
@@ -290,6 +291,27 @@ def test_the_outcome_of_a_run_finds_it(store: Store) -> None:
         "not verified": [runs[3].id],
         "ended by a crash": [runs[4].id],
     }
+
+
+def test_what_a_list_shows_in_another_language_finds_it_there(store: Store) -> None:
+    run, other = made_run(1), made_run(2, verification=None)
+    group = store.begin_group("block-map", {})
+    store.add(run, group=group)
+    store.add(other)
+    store.tag(other.id, "已验证", True)
+    language.use("zh_CN")
+    try:
+        found = {text: ids(store, Query(text=text)) for text in (
+            "✓ 已验证", "未验证", "线程块图", "verified", "● 运行中", "昨天")}  # fmt: skip
+        both = ids(store, Query(text="已验证"))
+    finally:
+        language.use("en")
+    assert found == {
+        "✓ 已验证": [run.id], "未验证": [other.id], "线程块图": [run.id], "verified": [run.id],
+        "● 运行中": [], "昨天": [],
+    }  # fmt: skip
+    assert set(both) == {run.id, other.id}, "a tag of the same word is found, too"
+    assert ids(store, Query(text="未验证")) == [], "in English it is a word as any other"
 
 
 def test_many_hits_of_a_text_are_paged_like_few(store: Store) -> None:

@@ -63,7 +63,7 @@ SMALL = """
     text thread threads throttled throughput time timing title today tolerance total transfer
     transfers trust tunable tunables tuned tuning turns units unknown untouched usage used user
     value variant variants verdict verified verifying version versions voltage waiting warning what
-    when where window work workload workloads write wrong yes yours
+    when where window work workload workloads write wrong yes yesterday yours
 """
 """Words that begin with a small letter."""
 

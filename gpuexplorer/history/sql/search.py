@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, Connection, Select, and_, cast, func, or_, select
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.language import tr
 from gpuexplorer.history.documents import MAX_NAME, clean, whose, whose_words
 from gpuexplorer.history.model import CHOOSE_THEIR_OWN, INTERRUPTED, NO_GROUP, SORTS, Query, Row
 from gpuexplorer.history.searching import DAY_S, Term, offsets_s, terms_of
@@ -223,7 +224,8 @@ def condition(
 
 
 FEWEST_LETTERS = 3
-"""Of a word that may be part of what a list says in place of a block, or of a group."""
+"""Of a word that may be part of what a list says in place of a block, or of a group; two of a
+language's own signs are a word, too."""
 FEWEST_DIGITS = 6
 """Of a word that may begin an id."""
 
@@ -280,9 +282,10 @@ def _of_word(word: str, kinds: Sequence[str]) -> list[ColumnElement[bool]]:
     if len(word) >= FEWEST_DIGITS and not set(word) - set("0123456789abcdef-"):
         end = word + "\U0010ffff"
         found += [and_(c >= word, c < end) for c in (runs.c.id, runs.c.group_id)]
-    if len(word) < FEWEST_LETTERS:
+    if len(word) < FEWEST_LETTERS and word.isascii():
         return found
-    if meant := [kind for kind in kinds if word in kind.casefold()]:
+    told = {kind: tr(kind.replace("-", " ")) for kind in kinds}
+    if meant := [kind for kind in kinds if word in f"{kind}\n{told[kind]}".casefold()]:
         found.append(runs.c.group_id.in_(select(groups.c.id).where(groups.c.kind.in_(meant))))
     for backend, name in CHOOSE_THEIR_OWN.items():
         if word in name.casefold():
