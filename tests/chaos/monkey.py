@@ -40,6 +40,8 @@ SETTLED_AFTER_S = 600.0
 MOST_GROWTH_B = 5 << 20
 REST_EVERY_S = 300.0
 """Between two rests, at which memory is compared: each shows the same session, and no more."""
+HELD = ("used_B", "apart_B", "free_B", "objects_B", "arenas_B")
+"""What the C library and Python say of their heaps at a rest."""
 OF_THE_TEST = "not accepted by receiving widget"
 """QTest says so of what it sends to a widget that does not want it."""
 LEFT_ALONE = (
@@ -307,7 +309,7 @@ def rest(puppet: Puppet, process: psutil.Process) -> Rest:
         complaints += settle(puppet)
     held = puppet.ask("tidy", 10 * HANG_S)
     memory = {"process_B": own_memory_B(process)}
-    memory |= {name: held[name] for name in ("used_B", "apart_B", "free_B") if name in held}
+    memory |= {name: held[name] for name in HELD if name in held}
     puppet.ask("live", 10 * HANG_S, on=True)
     puppet.ask("let_loose", 10 * HANG_S)
     return Rest(memory, held["loaded"], complaints)
@@ -434,7 +436,7 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
         "growth_MiB": round(growth_B / 2**20, 2),
         "at_rest_MiB": {
             name: [_in_MiB(held).get(name, 0.0) for held in rests]
-            for name in ("process", "used", "apart", "free")
+            for name in ("process", *(name.removesuffix("_B") for name in HELD))
         },
         "memory_MiB": [round(used / 2**20, 1) for _, used in memory[:: max(1, len(memory) // 20)]],
         "wrong": wrong[:50], "ok": not wrong,

@@ -30,7 +30,7 @@ from gpuexplorer.gui.widgets.late import LateView
 from gpuexplorer.history.store import Store
 from tests.chaos.monkey import Monkey
 from tests.chaos.puppet import Strings
-from tests.support.heap import heap
+from tests.support.heap import heap, python_heap
 
 PATIENCE_S = 3.0
 """How long an action waits for what it needs; without it the action is left out."""
@@ -412,8 +412,8 @@ class Puppet:
     def tidy(self) -> dict[str, Any]:
         """Let what is opened be painted, and collect garbage as the window does now and then.
 
-        Returns what the C library has given out, and holds without use, in bytes, and which
-        packages were loaded since it was asked for last.
+        Returns what the C library has given out, and holds without use, in bytes, the same of
+        Python, and which packages were loaded since it was asked for last.
         """
         self.see()
         self.until(lambda: self.window.session.runs.rests, RESTS_S)
@@ -423,7 +423,7 @@ class Puppet:
         give_back()
         loaded = {name.partition(".")[0] for name in sys.modules}
         new, self._loaded = sorted(loaded - self._loaded), loaded
-        return {**heap(), "loaded": new}
+        return {**heap(), **python_heap(), "loaded": new}
 
     def close(self) -> None:
         """Close the window."""
