@@ -62,7 +62,7 @@ def nothing_left_running() -> Iterator[None]:
     before = set(threading.enumerate())
     children = {p.pid for p in psutil.Process().children(recursive=True)}
     yield
-    limit = time.monotonic() + 5
+    limit = time.monotonic() + 30
     while True:
         threads = [t for t in threading.enumerate() if t not in before and _is_ours(t)]
         left = [p.pid for p in psutil.Process().children(recursive=True) if p.pid not in children]

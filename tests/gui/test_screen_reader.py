@@ -78,6 +78,11 @@ def moved(reader: Reader, window: Thing, before: Thing) -> None:
         raise LookupError("the focus has not moved yet")
 
 
+def is_on(reader: Reader, box: Thing) -> None:
+    if not reader.is_in_state(box, CHECKED):
+        raise LookupError("it is off")
+
+
 def is_off(reader: Reader, box: Thing) -> None:
     if reader.is_in_state(box, CHECKED):
         raise LookupError("it is on")
@@ -86,8 +91,7 @@ def is_off(reader: Reader, box: Thing) -> None:
 def test_a_block_is_chosen_measured_and_heard_without_eyes_or_mouse(reader: Reader) -> None:
     window = eventually(lambda: reader.window("GPU Explorer"))
     live = eventually(lambda: reader.find(window, "check box", name="Live"))
-    while "started by itself" not in reader.hear(60):
-        pass
+    eventually(lambda: is_on(reader, live))  # by itself, at the first start
     reader.press("Esc")
     eventually(lambda: is_off(reader, live))
 
