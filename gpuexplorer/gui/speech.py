@@ -6,11 +6,17 @@ for, and nothing at all is done while no assistive technology is there.
 
 from __future__ import annotations
 
+import atexit
+from functools import cache
 from typing import Any
+from weakref import WeakSet
 
+import shiboken6
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QAccessibleInterface
 from PySide6.QtWidgets import QAccessibleWidget, QWidget
+
+_alive: WeakSet[_Spoken] = WeakSet()
 
 
 class _Spoken(QAccessibleWidget):
@@ -26,6 +32,7 @@ class _Spoken(QAccessibleWidget):
         if not shown.accessibleName():
             self._where, role = QAccessible.Text.Name, QAccessible.Role.StaticText
         super().__init__(shown, role)
+        _alive.add(self)
 
     def text(self, kind: QAccessible.Text) -> str:
         """Return its name or description."""
@@ -41,9 +48,21 @@ def _made(_: str, about: QObject) -> QAccessibleInterface | None:
     return None
 
 
+@cache
 def speak() -> None:
     """Have charts say what they show, in this process from now on."""
     QAccessible.installFactory(_made)
+    atexit.register(_fall_silent)
+
+
+def _fall_silent() -> None:
+    """Delete what stands for charts while Qt still knows of it.
+
+    At exit Qt for Python frees these objects first, and then Qt deletes each of them again.
+    """
+    for spoken in list(_alive):
+        if shiboken6.isValid(spoken):
+            QAccessible.deleteAccessibleInterface(QAccessible.uniqueId(spoken))
 
 
 def announce(about: QWidget, words: str, *, urgent: bool = False) -> None:

@@ -25,6 +25,25 @@ window.activateWindow()  # a window manager does this, and here is none
 app.end(window, application.exec())
 """
 
+AT_EXIT = """
+import atexit, os
+import shiboken6
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QApplication, QWidget
+from gpuexplorer.gui.speech import speak
+
+class Painted(QWidget):
+    def spoken(self):
+        return "three bars"
+
+application = QApplication([])
+atexit.register(lambda: os._exit(1 if shiboken6.isValid(said_by) else 0))
+speak()
+painted = Painted()
+said_by = QAccessible.queryAccessibleInterface(painted)
+assert said_by.text(QAccessible.Text.Name) == "three bars"
+"""
+
 
 @contextmanager
 def running(command: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
@@ -112,3 +131,10 @@ def test_a_block_is_chosen_measured_and_heard_without_eyes_or_mouse(reader: Read
     plot = reader.find(window, "chart", name="Time per launch")
     assert re.match(r"Half of [\d  ]+ launches took less than .*", reader.description(plot))
     assert "block 64" in reader.name(reader.find(window, "label", name="vector_add · "))
+
+
+def test_what_stands_for_a_chart_is_gone_before_python_ends() -> None:
+    # Else it is freed twice, and the program that was closed in order ends with a crash.
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    ended = subprocess.run([sys.executable, "-c", AT_EXIT], env=environment, timeout=60)
+    assert ended.returncode == 0
