@@ -5,6 +5,7 @@ Nothing here runs: what is legal, the workload's manifest and the device's limit
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -128,29 +129,28 @@ class Space:
         return {axis.name: axis for axis in self.axes}
 
     def points(self, workload: Workload, devices: DeviceList) -> list[Point]:
-        """Return every point in row-major order of the axes: the last one changes fastest.
+        """Return every point, as ``walk`` yields them."""
+        return list(self.walk(workload, devices))
+
+    def walk(self, workload: Workload, devices: DeviceList) -> Iterator[Point]:
+        """Yield every point in row-major order of the axes: the last one changes fastest.
 
         A knob that a point's variant does not have (a block for a library call, another variant's
         tunable) changes nothing there: the first such point stands for all, the others say so.
+        Next to nothing is kept of a point that was yielded: there may be a hundred thousand.
 
         Raises InputError or CannotRunHere for what is wrong with the whole request: a name that
         the workload does not know, a device that is not there.
         """
         self._check_names(workload, devices)
-        found: list[Point] = []
-        seen: dict[str, Point] = {}
-        for place, values in self._places():
+        seen: dict[bytes, int] = {}
+        for number, (place, values) in enumerate(self._places()):
             config, skipped = self._config(values, workload, devices)
             if config is not None:
-                first = seen.get(config.key)
-                if first is not None:
-                    skipped, config = _same_as(first, values, config), None
-                else:
-                    point = seen[config.key] = Point(place, values, config)
-                    found.append(point)
-                    continue
-            found.append(Point(place, values, None, skipped))
-        return found
+                first = seen.setdefault(_digest(config), number)
+                if first != number:
+                    skipped, config = _same_as(self._values(first), values, config), None
+            yield Point(place, values, config, skipped)
 
     def request(self, values: Mapping[str, Any], workload: Workload) -> RunRequest:
         """Return what is asked for at a point; InputError for an unknown variant."""
@@ -174,6 +174,14 @@ class Space:
         for place in product(*(range(n) for n in self.shape)):
             chosen = (axis.values[i] for axis, i in zip(self.axes, place, strict=True))
             yield place, dict(zip(names, chosen, strict=True))
+
+    def _values(self, number: int) -> dict[str, Any]:
+        """Return the values of the point that is walked to after so many others."""
+        values: dict[str, Any] = {}
+        for axis in reversed(self.axes):
+            number, i = divmod(number, len(axis.values))
+            values[axis.name] = axis.values[i]
+        return {axis.name: values[axis.name] for axis in self.axes}
 
     def _config(
         self, values: Mapping[str, Any], workload: Workload, devices: DeviceList
@@ -295,9 +303,14 @@ def _known(axis: Axis, known: Sequence[str] | Mapping[str, Any], what: str) -> N
             raise InputError(f"{what} '{value}'", remedy=suggestion(str(value), known))
 
 
-def _same_as(first: Point, values: Mapping[str, Any], config: RunConfig) -> str:
-    """Say why a point is the same experiment as an earlier one."""
-    differ = {n: v for n, v in first.values.items() if values[n] != v}
+def _digest(config: RunConfig) -> bytes:
+    """Return what stands for a configuration's key and is a twentieth of it."""
+    return hashlib.blake2b(config.key.encode(), digest_size=16).digest()
+
+
+def _same_as(first: Mapping[str, Any], values: Mapping[str, Any], config: RunConfig) -> str:
+    """Say why a point is the same experiment as an earlier one with the values ``first``."""
+    differ = {n: v for n, v in first.items() if values[n] != v}
     titles = listed(axis_title(name) for name in differ) or "this"
     return (
         f"variant '{config.variant}' on {config.device} does not depend on {titles}: it is "

@@ -95,11 +95,14 @@ def tuning_space(
         )
     base = msgspec.structs.replace(request, variant=start.variant, device=start.device)
     space = Space(base=base, axes=axes)
-    points = space.points(workload, devices)
-    configs = [point.config for point in points if point.config is not None]
+    configs: list[RunConfig] = []
+    why = ""
+    for point in space.walk(workload, devices):
+        if point.config is not None:
+            configs.append(point.config)
+        why = why or point.skipped or ""
     if not configs:
-        reasons = [point.skipped for point in points if point.skipped is not None]
-        why = reasons[0] if reasons else "the ranges are empty"
+        why = why or "the ranges are empty"
         raise InputError(
             f"none of the {space.count} configurations can be launched, the first because {why}",
             remedy="allow more values, or choose another size",

@@ -45,7 +45,6 @@ from gpuexplorer.gui.model.sweep import (
     cell_words,
     decode,
     encode,
-    grouped_reasons,
 )
 from gpuexplorer.gui.model.sweep_axes import (
     axis_of,
@@ -54,7 +53,7 @@ from gpuexplorer.gui.model.sweep_axes import (
     read_error,
     space_of,
 )
-from gpuexplorer.gui.model.sweep_preview import sweep_command
+from gpuexplorer.gui.model.sweep_preview import Reasons, sweep_command
 from gpuexplorer.gui.panels.result_tab import sweep_files
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import make_theme
@@ -308,7 +307,10 @@ def test_words_say_why_a_cell_has_no_figure(experiment: Experiment) -> None:
     waiting = next(c for c in held.cells if c.waiting)
     assert "cannot run" in cell_words(skipped) and str(skipped.skipped) in cell_words(skipped)
     assert "not measured yet" in cell_words(waiting)
-    ((reason, number),) = grouped_reasons(held.cells)
+    reasons = Reasons()
+    for words in (c.skipped for c in held.cells if c.skipped is not None):
+        reasons.add(words)
+    ((reason, number),) = reasons.grouped()
     assert number == sum(c.skipped is not None for c in held.cells) and "threads" in reason
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -46,6 +49,23 @@ def test_points_come_in_row_major_order_with_complete_configurations() -> None:
     assert (config.size, config.block, config.grid) == ({"N": 128}, (16, 4, 1), (8, 32, 1))
     assert config.device == "opencl:0"
     assert config.threads == 3
+
+
+def test_a_walk_keeps_next_to_nothing_of_the_points_behind_it() -> None:
+    # A window that counted 20,000 points kept the memory of all of them for good.
+    sides = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+    wide = space(("size.N", tuple(range(64, 1024, 64))), ("block.x", sides), ("block.y", sides))
+
+    def peak_B(take: Callable[[Iterator[Point]], object]) -> int:
+        tracemalloc.start()
+        try:
+            take(wide.walk(MATMUL, DEVICES))
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    deque(wide.walk(MATMUL, DEVICES), maxlen=0)  # what is made for the first use of all this
+    assert peak_B(lambda walk: deque(walk, maxlen=0)) < peak_B(list) / 4
 
 
 @given(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,7 +29,6 @@ from gpuexplorer.search.space import MAX_POINTS, Axis, Point, Space
 from gpuexplorer.workloads.workload import Workload
 
 State = Literal["empty", "running", "paused", "stopped", "done", "file"]
-_NUMBERS = re.compile(r"\d+(x\d+)*")
 NOT_REACHED = "not measured before the file was saved"
 
 Value = bool | int | str | Annotated[tuple[int, ...], msgspec.Meta(min_length=1, max_length=3)]
@@ -330,17 +328,3 @@ def cell_words(cell: SweepCell) -> str:
     if cell.result.timing.suspect is not None:
         parts.append(f"SUSPECT: {cell.result.timing.suspect}")
     return f"{words}: {', '.join(parts)}"
-
-
-def grouped_reasons(cells: Iterable[SweepCell]) -> list[tuple[str, int]]:
-    """Return why cells cannot run, and how many for each reason, the most frequent first.
-
-    Reasons that differ in numbers only count as one, with the first as the example.
-    """
-    counted: dict[str, tuple[str, int]] = {}
-    for cell in cells:
-        if cell.skipped is not None:
-            key = _NUMBERS.sub("#", cell.skipped)
-            first, number = counted.get(key, (cell.skipped, 0))
-            counted[key] = first, number + 1
-    return sorted(counted.values(), key=lambda item: -item[1])

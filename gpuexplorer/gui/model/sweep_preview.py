@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,17 +16,35 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.knobs import BLOCK_AXES, option_words, values_of
 from gpuexplorer.core.units import count
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.gui.model.sweep import grouped_reasons
 from gpuexplorer.reproduce import surroundings
 from gpuexplorer.search.estimate import Estimate, Estimator
 from gpuexplorer.search.least_launch import least_launch_s
 from gpuexplorer.search.measuring import SAMPLES, Measuring
-from gpuexplorer.search.outcome import cells_of
 from gpuexplorer.search.space import Space
 from gpuexplorer.workloads.workload import Workload
 
+_NUMBERS = re.compile(r"\d+(x\d+)*")
 MOST_CHECKED = 20_000
 """Larger spaces are checked when they start."""
+
+
+class Reasons:
+    """Why points cannot run. Those that differ in numbers only count as one, with the first."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._counted: dict[str, tuple[str, int]] = {}
+
+    def add(self, reason: str) -> None:
+        """Count another point that cannot run."""
+        self.count += 1
+        key = _NUMBERS.sub("#", reason)
+        first, number = self._counted.get(key, (reason, 0))
+        self._counted[key] = first, number + 1
+
+    def grouped(self) -> tuple[tuple[str, int], ...]:
+        """Return each reason and how many points it has, the most frequent first."""
+        return tuple(sorted(self._counted.values(), key=lambda item: -item[1]))
 
 
 @dataclass(frozen=True)
@@ -52,22 +71,27 @@ def preview(
     if space.count > MOST_CHECKED:
         text = f"{count(space.count)} configurations; which can run is checked at the start"
         return Preview(space, text, "", (), space.count)
-    cells = cells_of(space.points(workload, devices))
-    waiting = [cell.point.config for cell in cells if cell.point.config is not None]
-    reasons = grouped_reasons(cells)
-    total = f"{count(len(cells))} configurations"
-    if illegal := len(cells) - len(waiting):
-        total = f"{count(len(cells))} configurations, {count(illegal)} cannot run:"
-    takes = ""
-    if waiting:
-        takes = f"Takes {estimate(workload, measuring, waiting, devices, ceilings, live).words}"
-    return Preview(space, total, takes, tuple(reasons), len(waiting))
+    reasons = Reasons()
+
+    def able() -> Iterator[RunConfig]:
+        for point in space.walk(workload, devices):
+            if point.config is not None:
+                yield point.config
+            else:
+                reasons.add(point.skipped or "")
+
+    takes = f"Takes {estimate(workload, measuring, able(), devices, ceilings, live).words}"
+    total = f"{count(space.count)} configurations"
+    if illegal := reasons.count:
+        total = f"{count(space.count)} configurations, {count(illegal)} cannot run:"
+    runs = space.count - illegal
+    return Preview(space, total, takes if runs else "", reasons.grouped(), runs)
 
 
 def estimate(
     workload: Workload,
     measuring: Measuring,
-    configs: Sequence[RunConfig],
+    configs: Iterable[RunConfig],
     devices: DeviceList,
     ceilings: Callable[[DeviceInfo], Ceilings | None],
     live: RunRecord | None,
