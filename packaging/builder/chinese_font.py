@@ -29,7 +29,10 @@ from builder.errors import BuildError, CannotBuildHere
 from gpuexplorer.core.fonts import CHINESE, files, is_wide
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXTS = ("resources/**/*zh_CN*", "README.zh-CN.md")
+TEXTS = (
+    "resources/**/*zh_CN*.md", "resources/**/*zh_CN*.po", "resources/**/*zh_CN*.toml",
+    "README.zh-CN.md",
+)  # fmt: skip
 DEBIANS = Path("/usr/share/fonts/opentype/noto")
 ORIGINAL = "Noto Sans CJK SC"
 WEIGHTS = ("Regular", "Bold")

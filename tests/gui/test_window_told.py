@@ -36,7 +36,8 @@ OF_WIDGETS = {
 }
 """Calls that take a widget or a parent as well: a name alone is not known for a text there."""
 TEXTS = re.compile(r"(words|title|text|tip|name|explanation)$")
-TOLD = {"tr", "as_is"}
+TOLD = ("tr", "as_is", "told_apart")
+TELLS = re.compile(rf"\b({'|'.join(TOLD)})\(")
 THROUGH = {"plain_tip", "visible", "escape"}
 """What makes a text fit for its place, in which the language has its say."""
 WORDS = ("widgets/words.py",)
@@ -75,7 +76,7 @@ def told_names(function: ast.AST) -> set[str]:
     """Return the variables of a function that were told when they were set."""
     found: set[str] = set()
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and re.search(r"\b(tr|as_is)\(", ast.unparse(node.value)):
+        if isinstance(node, ast.Assign) and TELLS.search(ast.unparse(node.value)):
             for target in node.targets:
                 names = target.elts if isinstance(target, ast.Tuple) else [target]
                 found |= {name.id for name in names if isinstance(name, ast.Name)}
