@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -44,21 +45,36 @@ def do(store: Store, one: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Answer every order with the state it left, or with a sentence."""
+    """Answer every order with the number of its write, or with a sentence."""
     strings = Strings()
     strings.answer(ready=True)
     store: Store | None = None
+    reader: sqlite3.Connection | None = None
     while (told := strings.read()) is not None:
         for one in told:
             try:
                 if store is None:
                     store = Store.open(Path(one["store"]), busy_s=0.2)
+                if reader is None:  # kept open: there may be no descriptor left for another later
+                    reader = sqlite3.connect(one["store"], timeout=5.0)
+                    _number(reader)
                 do(store, one)
-                strings.answer(generation=store.generation())
-            except (ExplorerError, OSError) as error:  # whoever shows it says either in a sentence
+                strings.answer(generation=_number(reader))
+            except (ExplorerError, OSError, sqlite3.Error) as error:
                 strings.answer(error=str(error))
+    if reader is not None:
+        reader.close()
     if store is not None:
         store.close()
+
+
+def _number(reader: sqlite3.Connection) -> int:
+    """Return the store's own number of its last write.
+
+    That of ``Store.generation`` leaves out samples that this program has added itself.
+    """
+    (found,) = reader.execute("select generation from gpuexplorer_store").fetchone()
+    return int(found)
 
 
 if __name__ == "__main__":
