@@ -331,7 +331,7 @@ def test_a_map_raced_on_a_machine_that_gets_busy_shows_its_best_as_the_best() ->
     _, _, held = planned()
 
     def true_s(block: Block) -> float:
-        quiet_s = 4e-3 * (1 + 0.3 * abs(math.log2(block[0] / 32)) + 0.01 * math.log2(block[1]))
+        quiet_s = 4e-3 * (1 + 0.3 * abs(math.log2(block[0] / 32)) + 0.1 * math.log2(block[1]))
         return quiet_s * (2.0 if held.map.race.phase == "turns" else 1.0)
 
     held.map.run(Bench(CPU, true_s).measure, held.take)
