@@ -55,9 +55,8 @@ def main() -> None:
             try:
                 if store is None:
                     store = Store.open(Path(one["store"]), busy_s=0.2)
-                if reader is None:  # kept open: there may be no descriptor left for another later
-                    reader = sqlite3.connect(one["store"], timeout=5.0)
-                    _number(reader)
+                if reader is None:
+                    reader = _reader(one["store"])
                 do(store, one)
                 strings.answer(generation=_number(reader))
             except (ExplorerError, OSError, sqlite3.Error) as error:
@@ -66,6 +65,17 @@ def main() -> None:
         reader.close()
     if store is not None:
         store.close()
+
+
+def _reader(place: str) -> sqlite3.Connection:
+    """Return a connection with all its files open: there may be no descriptor left later."""
+    reader = sqlite3.connect(place, timeout=5.0)
+    try:
+        _number(reader)
+    except sqlite3.Error:
+        reader.close()
+        raise
+    return reader
 
 
 def _number(reader: sqlite3.Connection) -> int:

@@ -30,8 +30,9 @@ from gpuexplorer.gui.model.map_look import (
     plain,
 )
 from gpuexplorer.search.block_grid import Grid
+from gpuexplorer.search.blockmap import BlockMap
 from tests.support.problems import device
-from tests.support.racecourse import Bench
+from tests.support.racecourse import Bench, Machine
 from tests.support.situations import H100, shipped
 
 CPU = device(threads=1)
@@ -329,12 +330,16 @@ def test_no_cell_looks_better_than_the_best_because_the_machine_was_at_another_p
 
 def test_a_map_raced_on_a_machine_that_gets_busy_shows_its_best_as_the_best() -> None:
     _, _, held = planned()
+    machine, wanted = Machine(1, bursts=False), held.wanted
+    held.map = BlockMap(
+        held.map.points, wanted.grid, wanted.workload, seed=1, clock=lambda: machine.now_s
+    )
 
     def true_s(block: Block) -> float:
-        quiet_s = 4e-3 * (1 + 0.3 * abs(math.log2(block[0] / 32)) + 0.1 * math.log2(block[1]))
+        quiet_s = 4e-3 * (1 + 0.3 * abs(math.log2(block[0] / 32)) + 0.01 * math.log2(block[1]))
         return quiet_s * (2.0 if held.map.race.phase == "turns" else 1.0)
 
-    held.map.run(Bench(CPU, true_s).measure, held.take)
+    held.map.run(Bench(CPU, true_s, machine=machine).measure, held.take)
     held.cells, held.best, held.ties = held.map.cells, held.map.best, held.map.ties
     assert held.best == (32, 1, 1)
     best = next(cell for cell in held.cells if cell.block == held.best)
