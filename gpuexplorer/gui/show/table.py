@@ -18,7 +18,6 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import (
-    QColor,
     QFont,
     QFontMetrics,
     QGuiApplication,
@@ -28,7 +27,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from gpuexplorer.charts.comparison import VERDICT_COLOURS
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet, told
 from gpuexplorer.gui.theme import theme
@@ -46,6 +44,7 @@ LOOKED_AT = 1000
 
 COLOURS = {
     "skipped": "muted", "wrong": "warning", "best": "good", "passed": "good", "failed": "bad",
+    "faster": "good", "slower": "warning", "same": "accent", "can't tell": "muted",
 }  # fmt: skip
 """The theme's colours for the words of cells; a row that is the best is bold instead."""
 
@@ -144,8 +143,6 @@ class SheetModel(QAbstractTableModel):
             return font
         if role == Roles.ForegroundRole:
             shade = row.cell(column).role or ("skipped" if row.role == "skipped" else "")
-            if shade in VERDICT_COLOURS:
-                return QColor(theme().chart.palette[VERDICT_COLOURS[shade]])
             colour = COLOURS.get(shade)
             return theme().q(colour) if colour is not None else None
         return None
