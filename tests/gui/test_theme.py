@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessibilityHints, QIcon
+import shiboken6
+from PySide6.QtCore import QDir, Qt
+from PySide6.QtGui import QAccessibilityHints, QGuiApplication, QIcon
 from PySide6.QtWidgets import QApplication, QComboBox
 from pytestqt.qtbot import QtBot
 
@@ -23,6 +25,26 @@ from tests.gui.driver import until
 SESSION = Path(__file__).parents[1] / "written_by_0_1/session.gpux"
 
 
+@pytest.fixture
+def another_theme(qapp: QApplication) -> Iterator[Callable[..., Theme]]:
+    """Make a theme beside the application's; afterwards everything looks as before."""
+    sheet, palette, icons = qapp.styleSheet(), qapp.palette(), QDir.searchPaths("icons")
+    scheme = QGuiApplication.styleHints().colorScheme()
+    made: list[Theme] = []
+
+    def make(choice: Choice, *, dressed: bool = True) -> Theme:
+        made.append(Theme(qapp, choice, dressed=dressed))
+        return made[-1]
+
+    yield make
+    for look in made:
+        shiboken6.delete(look)
+    QDir.setSearchPaths("icons", icons)
+    QGuiApplication.styleHints().setColorScheme(scheme)
+    qapp.setPalette(palette)
+    qapp.setStyleSheet(sheet)
+
+
 @pytest.mark.parametrize("choice", ["light", "dark", "contrast"])
 def test_a_folder_of_any_name_does_not_spoil_the_sheet(
     qtbot: QtBot,
@@ -30,12 +52,13 @@ def test_a_folder_of_any_name_does_not_spoil_the_sheet(
     qtlog: object,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    another_theme: Callable[..., Theme],
     choice: Choice,
 ) -> None:
     lies = tmp_path / "Zoë's  programs «α») {"
     shutil.copytree(resources.folder(), lies)
     monkeypatch.setattr(resources, "folder", lambda: lies)
-    theme = Theme(qapp, choice)
+    theme = another_theme(choice)
     box = QComboBox()
     qtbot.addWidget(box)
     box.show()
@@ -114,12 +137,11 @@ def test_words_of_high_contrast_stand_out_seven_times() -> None:
 
 
 def test_a_system_of_high_contrast_is_followed(
-    qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+    another_theme: Callable[..., Theme], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Qt.ContrastPreference.HighContrast
     monkeypatch.setattr(QAccessibilityHints, "contrastPreference", lambda _: asked)
-    look = Theme(qapp, "system", dressed=False)
+    look = another_theme("system", dressed=False)
     assert look.scheme == "contrast"
     look.choose("light")
     assert look.scheme == "light", "a choice goes before"
-    look.deleteLater()
