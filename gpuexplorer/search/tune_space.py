@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import msgspec
 
 from gpuexplorer.core.config import Block, RunConfig, RunRequest
-from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
+from gpuexplorer.core.device import DeviceLimits, DeviceList
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.workloads.choose import complete, find_device
@@ -75,46 +75,64 @@ def tuning_space(
 ) -> TuningSpace:
     """Return what may be tuned of a request.
 
+    Raises InputError when there is nothing to choose or nothing that can be launched, and what
+    ``workloads.choose.complete`` raises.
+    """
+    space = combinations(request, workload, devices, ranges)
+    configs = list(launchable(space, workload, devices))
+    names, values = _dimensions(configs, space.axes)
+    return TuningSpace(
+        names=names,
+        values=values,
+        legal={_place(config, names, values): config for config in configs},
+        refused=space.count - len(configs),
+        start=_launched(complete(request, workload, devices), workload, devices, configs),
+    )
+
+
+def combinations(
+    request: RunRequest,
+    workload: Workload,
+    devices: DeviceList,
+    ranges: Ranges = EVERYTHING,
+) -> Space:
+    """Return every combination of what may be tuned, those that cannot be launched as well.
+
     Threads go by powers of two up to the device's limits, tunables over the manifest's values,
-    unless ``ranges`` names others. Raises InputError when there is nothing to choose or nothing
-    that can be launched, and what ``workloads.choose.complete`` raises.
+    unless ``ranges`` names others. Raises InputError when there is nothing to choose, and what
+    ``workloads.choose.complete`` raises.
     """
     start = complete(request, workload, devices)
     variant = workload.variant(start.variant)
-    device = find_device(devices, start.device)
     if variant.call is not None:
         raise InputError(
             f"variant '{start.variant}' is no kernel of its own: there is nothing to tune",
             remedy="choose a variant that is a kernel of its own",
         )
-    axes = _axes(variant, device.limits, ranges)
+    axes = _axes(variant, find_device(devices, start.device).limits, ranges)
     if not axes:
         raise InputError(
             f"variant '{start.variant}' has neither a block to choose nor tunables",
             remedy="choose another variant, or give this one tunables in its manifest",
         )
     base = msgspec.structs.replace(request, variant=start.variant, device=start.device)
-    space = Space(base=base, axes=axes)
-    configs: list[RunConfig] = []
-    why = ""
+    return Space(base=base, axes=axes)
+
+
+def launchable(space: Space, workload: Workload, devices: DeviceList) -> Iterator[RunConfig]:
+    """Yield the configurations that can be launched; InputError at the end if there was none."""
+    some, why = False, ""
     for point in space.walk(workload, devices):
         if point.config is not None:
-            configs.append(point.config)
+            some = True
+            yield point.config
         why = why or point.skipped or ""
-    if not configs:
+    if not some:
         why = why or "the ranges are empty"
         raise InputError(
             f"none of the {space.count} configurations can be launched, the first because {why}",
             remedy="allow more values, or choose another size",
         )
-    names, values = _dimensions(configs, axes)
-    return TuningSpace(
-        names=names,
-        values=values,
-        legal={_place(config, names, values): config for config in configs},
-        refused=space.count - len(configs),
-        start=_launched(start, workload, device, configs),
-    )
 
 
 def block_shapes(dimensions: int, limits: DeviceLimits, ranges: Ranges) -> tuple[Block, ...]:
@@ -188,13 +206,13 @@ def _steps(place: Sequence[int], other: Sequence[int]) -> int:
 
 
 def _launched(
-    start: RunConfig, workload: Workload, device: DeviceInfo, configs: Sequence[RunConfig]
+    start: RunConfig, workload: Workload, devices: DeviceList, configs: Sequence[RunConfig]
 ) -> RunConfig:
     """Return ``start`` with its grid and tunables; the first legal one where it cannot launch."""
     from gpuexplorer.core.errors import ExplorerError
     from gpuexplorer.workloads.planning import make_plan
 
     try:
-        return make_plan(workload, start, device).config
+        return make_plan(workload, start, find_device(devices, start.device)).config
     except ExplorerError:
         return configs[0]

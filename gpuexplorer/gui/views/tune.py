@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +48,7 @@ from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.several import Races
 from gpuexplorer.search.tune import MOST_FINAL_S, Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_keep import TuningKeeper
-from gpuexplorer.search.tune_space import TuningSpace, tuning_space
+from gpuexplorer.search.tune_space import TuningSpace, combinations, launchable, tuning_space
 from gpuexplorer.workloads.workload import Workload
 
 TUNED = ("block", "tunables")
@@ -75,18 +77,27 @@ class WantedTuning:
         self, ceilings: Callable[[DeviceInfo], Ceilings | None], live: RunRecord | None
     ) -> Preview[WantedTuning]:
         """Return what it comes to; ``live`` is a run whose cost is known. Raises InputError."""
-        space = tuning_space(self.request, self.workload, self.devices)
-        able, refused = count(len(space.legal)), count(space.refused)
-        total = f"{able} configurations can be launched."
-        if space.refused:
-            total = f"{able} configurations can be launched, {refused} cannot."
-        budget = self.options.budget
+        space = combinations(self.request, self.workload, self.devices)
+        budget, able, takes = self.options.budget, 0, ""
+
+        def counted() -> Iterator[RunConfig]:  # none is kept: a window would not get it back
+            nonlocal able
+            for config in launchable(space, self.workload, self.devices):
+                able += 1
+                yield config
+
+        known = counted()
+        if budget.seconds is None:
+            measuring = Measuring(samples=self.options.samples)
+            tried = islice(known, budget.evaluations)
+            takes = estimate(self.workload, measuring, tried, self.devices, ceilings, live).words
+        deque(known, maxlen=0)
+        total = f"{count(able)} configurations can be launched."
+        if refused := space.count - able:
+            total = f"{count(able)} configurations can be launched, {count(refused)} cannot."
         if budget.seconds is not None:
             return Preview(self, total, f"Takes {budget.seconds:g} s or less.")
-        configs = list(space.legal.values())[: budget.evaluations]
-        measuring = Measuring(samples=self.options.samples)
-        takes = estimate(self.workload, measuring, configs, self.devices, ceilings, live).words
-        tries = f"Tries {count(len(configs))} of them, which takes {takes}"
+        tries = f"Tries {count(min(able, budget.evaluations or able))} of them, which takes {takes}"
         return Preview(self, total, f"{tries}, and up to {MOST_FINAL_S:g} s for the final.")
 
     def command(self, kernels: Sequence[Path], threads: int | None, engine: str | None) -> str:
