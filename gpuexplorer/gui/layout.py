@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QScrollArea,
     QSplitter,
     QVBoxLayout,
@@ -27,7 +26,7 @@ from gpuexplorer.gui.panels.experiment import ExperimentPanel
 from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.insight import InsightPanel
 from gpuexplorer.gui.panels.kernel import KernelPanel
-from gpuexplorer.gui.panels.pins import PinRow
+from gpuexplorer.gui.panels.pins import CaptionAndPins, PinRow
 from gpuexplorer.gui.panels.result_tab import ResultTab
 from gpuexplorer.gui.panels.tabs import BlockMapTab, LabTab, SweepTab, TuneTab
 from gpuexplorer.gui.panels.welcome import Welcome
@@ -212,15 +211,11 @@ class Panels(QSplitter):
         column = QVBoxLayout(view)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        above = QHBoxLayout()
-        above.setSpacing(0)
-        column.addLayout(above)
-        column.addWidget(plots, 1)
-        column.addWidget(self.strip)
         self.caption = CaptionLine("live", dims=(plots,))
         self.caption.restored.connect(self.restored)
-        above.addWidget(self.caption, 2)
-        above.addWidget(self.pins, 3)  # as wide as they need at the most
+        column.addWidget(CaptionAndPins(self.caption, self.pins))
+        column.addWidget(plots, 1)
+        column.addWidget(self.strip)
         return view
 
     def follow_run(self, run: Run | None, now: RunConfig | None) -> None:

@@ -58,8 +58,11 @@ def test_the_caption_has_the_line_and_gives_pins_what_their_words_need(
     until(qtbot, whole)
 
 
-def test_many_pins_leave_the_window_as_wide_as_it_is(qtbot: QtBot, open_window: OpenWindow) -> None:
+def test_many_pins_are_read_below_the_caption_and_leave_the_window_as_wide_as_it_is(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
     window = open_window()
+    window.resize(1280, 800)
     least = window.minimumSizeHint().width()
     until(qtbot, lambda: window.session.experiment.devices is not None)
     window.session.experiment.set_size("N", 64)
@@ -69,3 +72,16 @@ def test_many_pins_leave_the_window_as_wide_as_it_is(qtbot: QtBot, open_window: 
         window.pin()
     until(qtbot, window.pins.isVisible)
     assert window.minimumSizeHint().width() == least
+    medians = {quantity(pin.median_s, "s") for pin in window.session.live_model.pins}
+
+    def told() -> set[str]:
+        seen = [one for one in window.pins.findChildren(Words) if one.isVisible()]
+        return {one.fitting().partition("  ")[0] for one in seen}
+
+    until(qtbot, lambda: told() == medians)
+    caption = window.panels.caption
+    assert isinstance(caption.words, Words) and not caption.words.cut
+    assert window.pins.geometry().top() >= caption.geometry().bottom()
+    for pin in list(window.session.live_model.pins)[1:]:
+        window.pins.removed.emit(pin.number)
+    until(qtbot, lambda: window.pins.geometry().top() < caption.geometry().bottom())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
 
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import quantity
@@ -18,13 +19,19 @@ WIDEST = 220
 """Pixels of a chip; a pin's tooltip says all of it, and the caption beside has to be read."""
 
 
+CAPTION = 400
+"""Pixels that a caption beside the chips has to have, whatever it says: it changes with a knob."""
+
+
 class PinRow(QWidget):
     """Chips, one a ghost, cut where there is no room; hidden while there is none.
 
-    Its place stays, so that the plots stay where they are.
+    Its place stays, so that the plots stay where they are. ``resized`` tells that it needs another
+    width.
     """
 
     removed = Signal(object)
+    resized = Signal()
 
     def __init__(self, colour_of: Callable[[Pin], str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -63,6 +70,7 @@ class PinRow(QWidget):
         whole = sum(chip.maximumWidth() for chip in chips) + label.sizeHint().width() + gaps
         self.setMaximumWidth((whole if chips else 0) + margins.left() + margins.right())
         self.setVisible(bool(pins))
+        self.resized.emit()
 
     def _chip(self, pin: Pin, label: str) -> QFrame:
         close = QToolButton()
@@ -83,6 +91,31 @@ class PinRow(QWidget):
         whole = words.fontMetrics().horizontalAdvance(words.text()) + 4
         chip.setMaximumWidth(min(beside + whole, for_text(WIDEST)))
         return chip
+
+
+class CaptionAndPins(QWidget):
+    """A caption with the pins beside it, or below it where both would be cut."""
+
+    def __init__(self, caption: QWidget, pins: PinRow) -> None:
+        super().__init__()
+        self._pins = pins
+        self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._line.setContentsMargins(0, 0, 0, 0)
+        self._line.setSpacing(0)
+        self._line.addWidget(caption, 2)
+        self._line.addWidget(pins, 3)  # as wide as they need at the most
+        pins.resized.connect(self._arrange)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the pins where there is room."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        beside = self._pins.maximumWidth() + for_text(CAPTION) <= self.width()
+        directions = QBoxLayout.Direction
+        below = not beside and not self._pins.isHidden()
+        self._line.setDirection(directions.TopToBottom if below else directions.LeftToRight)
 
 
 def _frame(text: str, colour: str, close: QToolButton) -> tuple[QFrame, Words]:

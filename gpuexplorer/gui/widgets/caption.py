@@ -16,7 +16,7 @@ from gpuexplorer.charts.caption import Caption
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.language import tr
 from gpuexplorer.gui.widgets.button import small_button
-from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.gui.widgets.words import Remarks
 
 SETTLE_MS = 400
 """After a knob's move, before its answer counts as late."""
@@ -48,7 +48,7 @@ class CaptionLine(QFrame):
         self._told_whole = lines == 1
         """Whether there is room to say where a result comes from; else its tip does."""
         self._veils = [Veil(widget) for widget in dims]
-        self.words: QLabel = Words() if lines == 1 else QLabel()
+        self.words: QLabel = Remarks() if lines == 1 else QLabel()
         self.words.setObjectName(f"{name}CaptionWords")
         self.words.setProperty("role", "muted")
         self.back = small_button(
@@ -130,7 +130,10 @@ class CaptionLine(QFrame):
         text = tr(self._moved or " · ".join(part for part in told if part))
         tip = tr("\n".join(p for p in (self._origin, caption if self._moved else "", TIP) if p))
         if (text, tip) != (self.words.text(), self.words.toolTip()):
-            self.words.setText(text)
+            if isinstance(self.words, Remarks):
+                self.words.say([text])
+            else:
+                self.words.setText(text)
             self.words.setToolTip(tip)
         self.back.setVisible(bool(self._moved) and self._offers)
         marked = bool(self._moved or self._origin)
