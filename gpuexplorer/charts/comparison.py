@@ -13,8 +13,8 @@ from gpuexplorer.charts.build import timing_row
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
 from gpuexplorer.core.compared import ComparisonResult
-from gpuexplorer.core.comparison import Verdict
 from gpuexplorer.core.units import percent, plural, quantity, speed, speed_interval
+from gpuexplorer.core.verdict import Verdict
 
 VERDICT_COLOURS: dict[Verdict, int] = {"faster": 2, "slower": 1, "same": 0, "can't tell": 3}
 """Slots in the palette, here and in the window."""
@@ -63,12 +63,11 @@ class Line:
             return "reference"
         if not self.ratio:
             return "too few launches" if self.apart else "too few rounds"
-        if self.verdict in ("faster", "slower"):
-            return speed(self.ratio, self.low, self.high)
         if not (self.low and self.high):
             return self.verdict
-        interval = speed_interval(self.ratio, self.low, self.high)
-        return f"same ({interval})" if self.verdict == "same" else f"can't tell ({interval})"
+        if self.verdict == "same":
+            return f"same ({speed_interval(self.ratio, self.low, self.high)})"
+        return speed(self.ratio, self.low, self.high, self.verdict)
 
 
 def lines_of(result: ComparisonResult) -> list[Line]:
@@ -175,10 +174,7 @@ def line_words(line: Line, reference: str) -> str:
             f"{line.label}\nToo few rounds for a ratio yet: eight are needed, and fewer where "
             "times lie far apart."
         )
-    return (
-        f"{line.label}: {line.verdict}\n"
-        f"{speed(line.ratio, line.low, line.high)} beside {reference}, with the 95 % interval"
-    )
+    return f"{line.label}: {line.verdict}\n{line.words} beside {reference}, with the 95 % interval"
 
 
 def comparison_chart(result: ComparisonResult) -> ChartSpec:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from gpuexplorer.charts.comparison import Line, ratio_range, ratio_series
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
-from gpuexplorer.charts.studies_words import effect_words, factor_words
+from gpuexplorer.charts.studies_words import effect_words
 from gpuexplorer.core.studies import Measured, Switched, SwitchesStudy
-from gpuexplorer.core.units import quantity, speed_interval
+from gpuexplorer.core.units import quantity
 
 LOG_ABOVE = 6.0
 """Times this many times apart go on a logarithmic axis."""
@@ -55,7 +55,7 @@ def bars_of(study: SwitchesStudy) -> list[Bar]:
     at_s = base_s
     for share, effect in effects:
         key = share.measured.run if share.measured is not None else ""
-        bars.append(Bar(share.title, at_s, at_s * effect.ratio, factor_words(effect), key=key))
+        bars.append(Bar(share.title, at_s, at_s * effect.ratio, effect.words, key=key))
         at_s *= effect.ratio
     if study.together is None:
         return bars
@@ -77,17 +77,15 @@ def combining_words(study: SwitchesStudy) -> str:
     if found is None:
         return ""
     if found.verdict == "same":
-        interval = speed_interval(found.ratio, found.ci95_low, found.ci95_high)
-        return f"nothing ({interval}): each does on top of the others what it does alone"
-    factor = factor_words(found)
+        return f"nothing ({found.interval}): each does on top of the others what it does alone"
     if found.verdict == "can't tell":
-        return f"adds: {factor}, can't tell" if found.ratio < 1 else f"loses: {factor}, can't tell"
-    return f"adds: {factor}" if found.ratio < 1 else f"loses: {factor}"
+        return f"adds or loses: can't tell ({found.interval})"
+    return f"adds: {found.words}" if found.ratio < 1 else f"loses: {found.words}"
 
 
 def _total_words(study: SwitchesStudy, end_s: float) -> str:
     time = quantity(end_s, "s")
-    return f"{time} · {factor_words(study.total)}" if study.total is not None else time
+    return f"{time} · {study.total.words}" if study.total is not None else time
 
 
 def waterfall_chart(study: SwitchesStudy) -> ChartSpec:

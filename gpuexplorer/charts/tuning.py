@@ -81,10 +81,10 @@ def _shorter(tuning: Tuning) -> list[str]:
     if not found:
         return []
     one = min(found, key=lambda one: one.median_s)
-    beside = speed(one.ratio, one.ci95_low, one.ci95_high)
+    beside = speed(one.ratio, one.ci95_low, one.ci95_high, one.verdict)
     return [
         f"{knob_words(one.config)} has a shorter median, {quantity(one.median_s, 's')}, over turns "
-        f"at other times; turn by turn beside the fastest it is {beside}, which decides."
+        f"at other times; turn by turn, beside the fastest: {beside}, which decides."
     ]
 
 

@@ -26,11 +26,11 @@ from gpuexplorer.core.compared import (
     document_and_runs,
     without_runs,
 )
-from gpuexplorer.core.comparison import TOLERANCE
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.units import percent, plural, quantity, speed
+from gpuexplorer.core.units import percent, plural, quantity, speed, speed_interval
+from gpuexplorer.core.verdict import TOLERANCE
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.results.comparison import sheet_of
@@ -185,8 +185,7 @@ def _standing_words(rounds: int, standings: Sequence[Standing]) -> str:
     for one in standings:
         found = one.comparison
         if found is not None:
-            words = speed(found.ratio, found.ci95_low, found.ci95_high)
-            parts.append(f"{one.label}: {words}: {found.verdict}")
+            parts.append(f"{one.label}: {found.words}")
     return " · ".join(parts)
 
 
@@ -227,18 +226,19 @@ def _exit_code(result: ComparisonResult) -> int:
         if one.too_slow is None:
             say(
                 f"gpuexplorer: whether {one.label} is slower by more than {percent(limit)} cannot "
-                f"be told: {_ratio(one) or 'too few rounds'}"
+                f"be told ({_interval(one) or 'too few rounds'})"
             )
     slow = [one for one in result.others if one.too_slow]
     for one in slow:
-        say(f"gpuexplorer: {one.label} is slower by more than {percent(limit)}: {_ratio(one)}")
+        words = speed(one.ratio, one.ci95_low, one.ci95_high, one.verdict)
+        say(f"gpuexplorer: {one.label} is slower by more than {percent(limit)}: {words}")
     return 1 if slow else 0
 
 
-def _ratio(one: Contestant) -> str:
+def _interval(one: Contestant) -> str:
     if one.ratio is None or one.ci95_low is None or one.ci95_high is None:
         return ""
-    return speed(one.ratio, one.ci95_low, one.ci95_high)
+    return speed_interval(one.ratio, one.ci95_low, one.ci95_high)
 
 
 ENDS = {

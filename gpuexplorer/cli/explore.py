@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +23,7 @@ from gpuexplorer.cli.display import HOW_TO_GET_A_WINDOW
 from gpuexplorer.cli.messages import is_terminal, output_console, say, tell
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import plain_table
+from gpuexplorer.core.compared import runs_apart
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
@@ -312,15 +313,22 @@ def _write_json(document: Any, path: Path) -> None:
         stream.write(msgspec.json.encode(document))
 
 
+def _ends_words(runs: Mapping[str, RunResult], fastest: str, slowest: str) -> str:
+    """Say how far the fastest and the slowest block are apart."""
+    found = runs_apart(runs[slowest], runs[fastest])
+    if found is None:
+        ratio = runs[fastest].timing.median_s / runs[slowest].timing.median_s
+        return f"{fastest} is {speed_than(ratio, slowest)}."
+    if found.verdict == "can't tell":
+        return f"{fastest} cannot be told from {slowest} ({found.interval})."
+    return f"{fastest} is {found.than(slowest)}."
+
+
 def _conclude(folder: Path, outcomes: list[Outcome]) -> None:
-    medians = {
-        o.label: o.result.timing.median_s for o in outcomes if o.config.block and _ranks(o.result)
-    }
-    if len(medians) > 1:
-        fastest = min(medians, key=medians.__getitem__)
-        slowest = max(medians, key=medians.__getitem__)
-        words = speed_than(medians[fastest] / medians[slowest], slowest)
-        tell(f"\n{fastest} is {words}.\n")
+    runs = {o.label: o.result for o in outcomes if o.config.block and _ranks(o.result)}
+    if len(runs) > 1:
+        ordered = sorted(runs, key=lambda label: runs[label].timing.median_s)
+        tell(f"\n{_ends_words(runs, ordered[0], ordered[-1])}\n")
     for path in sorted(folder.iterdir()):
         tell(f"wrote {path}")
     say("To get the window:")

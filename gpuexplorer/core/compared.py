@@ -7,15 +7,32 @@ from typing import Any, Literal
 import msgspec
 
 from gpuexplorer.core.chunked import compact
-from gpuexplorer.core.comparison import Verdict
+from gpuexplorer.core.comparison import Comparison, apart
 from gpuexplorer.core.fields import Count, Ratio, Seconds, Tolerance
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import shared
+from gpuexplorer.core.units import speed_than
+from gpuexplorer.core.verdict import TOLERANCE, Verdict
 
 COMPARISON_SCHEMA = "gpuexplorer/comparison/1"
 
 ComparisonEnd = Literal["verdict", "rounds", "time", "user", "stored"]
 """Clear for all; as many rounds, or as long, as asked for; stopped; nothing taken in turns."""
+
+
+def runs_apart(
+    reference: RunResult, run: RunResult, *, tolerance: float = TOLERANCE
+) -> Comparison | None:
+    """Compare the medians of two runs that took no turns; None where one has no interval."""
+    theirs, ours = _median(reference), _median(run)
+    return None if theirs is None or ours is None else apart(theirs, ours, tolerance=tolerance)
+
+
+def _median(run: RunResult) -> tuple[float, float, float] | None:
+    timing = run.timing
+    if timing.ci95_low_s is None or timing.ci95_high_s is None or timing.ci95_low_s <= 0:
+        return None
+    return timing.median_s, timing.ci95_low_s, timing.ci95_high_s
 
 
 class Contestant(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +61,10 @@ class Contestant(msgspec.Struct, frozen=True, kw_only=True):
     """That run's median when it was stored."""
     warnings: tuple[str, ...] = ()
     """What a reader should know of it beside the reference, a sentence each."""
+
+    def than(self, other: str) -> str:
+        """Return how fast it is beside the reference, which ``other`` names, with the interval."""
+        return speed_than(self.ratio, other, self.ci95_low, self.ci95_high, self.verdict)
 
 
 class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True):

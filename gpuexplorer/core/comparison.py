@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.core.fields import Count, Ratio
+from gpuexplorer.core.units import speed, speed_interval, speed_than
+from gpuexplorer.core.verdict import TOLERANCE, Verdict, verdict_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,10 +26,6 @@ FAR_APART = 10.0
 """Pairs that all agree need be no more than this tells: one that is ten times apart, two that are
 its square root apart each, three its cube root, and so on."""
 CONFIDENCE = 0.95
-TOLERANCE = 0.005
-"""Two medians within this fraction of each other are called the same (NVBench's limit)."""
-
-Verdict = Literal["faster", "slower", "same", "can't tell"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +39,20 @@ class Comparison:
     """0 when they were not measured in turns."""
     verdict: Verdict
     """What B is beside A."""
+
+    @property
+    def words(self) -> str:
+        """How fast B is beside A, with the interval, or that this cannot be told."""
+        return speed(self.ratio, self.ci95_low, self.ci95_high, self.verdict)
+
+    @property
+    def interval(self) -> str:
+        """The interval of what ``words`` say, such as ``1.79–2.22``."""
+        return speed_interval(self.ratio, self.ci95_low, self.ci95_high)
+
+    def than(self, other: str) -> str:
+        """Return ``words`` with what B stands beside: ``2.00× faster (1.79–2.22) than A``."""
+        return speed_than(self.ratio, other, self.ci95_low, self.ci95_high, self.verdict)
 
 
 def ratio_interval(
@@ -138,22 +149,6 @@ def _compared(centre: float, low: float, high: float, pairs: int, tolerance: flo
         pairs=pairs,
         verdict=verdict_of(ratio, least, most, tolerance),
     )
-
-
-def verdict_of(ratio: float, low: float, high: float, tolerance: float = TOLERANCE) -> Verdict:
-    """Return what an interval of a ratio of times says.
-
-    ``same``: it lies within ``tolerance`` of 1. ``faster`` or ``slower``: it leaves 1 out, and the
-    ratio is further from 1 than ``tolerance``. Everything else cannot be told.
-    """
-    least, most = 1 / (1 + tolerance), 1 + tolerance
-    if least <= low and high <= most:
-        return "same"
-    if high < 1 and ratio < least:
-        return "faster"
-    if low > 1 and ratio > most:
-        return "slower"
-    return "can't tell"
 
 
 def _median_interval(values: Floats) -> tuple[float, float, float]:

@@ -18,6 +18,8 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.fields import Amount, Error, Ratio, Seconds, Time
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import shared
+from gpuexplorer.core.units import speed, speed_than
+from gpuexplorer.core.verdict import Verdict, verdict_of
 
 STUDY_SCHEMA = "gpuexplorer/study/1"
 STUDY_GROUP = "study"
@@ -85,6 +87,31 @@ class Speedup(msgspec.Struct, frozen=True, kw_only=True):
     """None for too few rounds."""
     ci95_high: Ratio | None = None
     pairs: int = 0
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What the interval says; None without one."""
+        ratio, low, high = self._times
+        if ratio is None or low is None or high is None:
+            return None
+        return verdict_of(ratio, low, high)
+
+    @property
+    def words(self) -> str:
+        """How fast it is, such as ``5.10× faster (4.92–5.31)``, or that this cannot be told."""
+        return speed(*self._times)
+
+    def than(self, other: str) -> str:
+        """Return ``words`` with what it stands beside: ``5.10× faster (4.92–5.31) than A``."""
+        return speed_than(self._times[0], other, *self._times[1:])
+
+    @property
+    def _times(self) -> tuple[float | None, float | None, float | None]:
+        """Its time over the other's with the ends of the interval, as far as they are known."""
+        ratio = 1 / self.factor if self.factor else None
+        if not self.ci95_low or not self.ci95_high:
+            return ratio, None, None
+        return ratio, 1 / self.ci95_high, 1 / self.ci95_low
 
 
 class AtSize(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 import msgspec
 
 from gpuexplorer.core.chunked import compact
-from gpuexplorer.core.comparison import Verdict
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.fields import Count, Positive, Ratio, Seconds, Symbol, Time, Tunable
 from gpuexplorer.core.result import DeviceSummary
+from gpuexplorer.core.verdict import Verdict
 
 TUNING_SCHEMA = "gpuexplorer/tuning/1"
 

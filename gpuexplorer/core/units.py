@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from gpuexplorer.core.verdict import Verdict, verdict_of
+
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 
 
@@ -65,21 +67,30 @@ def _times(value: float) -> str:
     return f"{value:.3f}" if 0.9 < value < 1.1 else ratio(value, "", 3).strip()
 
 
-def speed(times_ratio: float | None, low: float | None = None, high: float | None = None) -> str:
+def speed(
+    times_ratio: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    verdict: Verdict | None = None,
+) -> str:
     """Say how fast something is beside another by the ratio of their times, and its interval.
 
-    ``speed(0.5, 0.45, 0.56)`` is ``"2.00× faster (1.79–2.22)"``; what takes as long to the
-    digits shown is ``"as fast"``.
+    ``speed(0.5, 0.45, 0.56)`` is ``"2.00× faster (1.79–2.22)"``. An interval that leaves open which
+    is faster is ``"can't tell (0.947–1.46)"``, and one within the tolerance of 1 ``"as fast"``, as
+    is what takes as long to the digits shown where there is no interval. ``verdict`` is what is
+    known to follow from the interval, by another tolerance for instance.
     """
     if times_ratio is None or times_ratio <= 0 or not math.isfinite(times_ratio):
         return "–"
     words = _times(1 / times_ratio if times_ratio < 1 else times_ratio)
     how = f"{words}× faster" if times_ratio < 1 else f"{words}× slower"
-    if words == _times(1.0):
-        how = "as fast"
     if low is None or high is None:
-        return how
-    return f"{how} ({speed_interval(times_ratio, low, high)})"
+        return "as fast" if words == _times(1.0) else how
+    verdict = verdict or verdict_of(times_ratio, low, high)
+    interval = speed_interval(times_ratio, low, high)
+    if verdict == "can't tell":
+        return f"can't tell ({interval})"
+    return f"as fast ({interval})" if verdict == "same" else f"{how} ({interval})"
 
 
 def speed_interval(times_ratio: float, low: float, high: float) -> str:
@@ -91,15 +102,25 @@ def speed_interval(times_ratio: float, low: float, high: float) -> str:
 
 
 def speed_than(
-    times_ratio: float, other: str, low: float | None = None, high: float | None = None
+    times_ratio: float | None,
+    other: str,
+    low: float | None = None,
+    high: float | None = None,
+    verdict: Verdict | None = None,
 ) -> str:
-    """Return ``2.00× faster than OTHER``, or ``as fast as OTHER``, with the interval if given."""
-    words = speed(times_ratio, low, high)
+    """Return ``2.00× faster than OTHER``, or ``as fast as OTHER``, with the interval if given.
+
+    What the interval leaves open is ``can't tell from OTHER (0.947–1.46)``.
+    """
+    words = speed(times_ratio, low, high, verdict)
     if words == "as fast":
         return f"as fast as {other}"
     if words.startswith("as fast "):
         interval = words.removeprefix("as fast ")
         return f"as fast {interval} as {other}"
+    if words.startswith("can't tell "):
+        interval = words.removeprefix("can't tell ")
+        return f"can't tell from {other} {interval}"
     return f"{words} than {other}"
 
 

@@ -14,7 +14,6 @@ from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.compared import ComparisonResult, Contestant
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.units import speed_than
 from gpuexplorer.gui.model.fit import first_knobs
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.panels.compare import CompareTab
@@ -165,8 +164,10 @@ class BlockShape(_Compared):
         if tall.ratio is None:
             return ""
         workload = self._bench.session.experiment.workloads[tall.run.config.workload]
-        found = speed_than(tall.ratio, block_words(WIDE), tall.ci95_low, tall.ci95_high)
+        found = tall.than(block_words(WIDE))
         block, why = block_words(TALL), workload.variant(tall.run.config.variant).teaches
+        if tall.verdict == "can't tell":
+            return f"A block of {block}: {found}."
         return f"A block of {block} is {found}. {why}"
 
 
@@ -221,7 +222,9 @@ class Library(_Compared):
         kernel, library = self._title(reference), self._title(best)
         block = block_words(reference.run.config.block or ())
         own = f"your kernel, '{kernel}' with blocks of {block}"
-        found = speed_than(best.ratio or 1.0, own, best.ci95_low, best.ci95_high)
+        found = best.than(own)
+        if best.verdict == "can't tell":
+            return f"In turns, {library}: {found}."
         return f"In turns, {library} is {found}."
 
     def _title(self, one: Contestant) -> str:

@@ -10,7 +10,7 @@ from gpuexplorer.charts.words import config_words, median_words, unverified_word
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sheet import EMPTY, Cell, Column, Medium, Role, Row, Sheet
-from gpuexplorer.core.units import quantity, speed
+from gpuexplorer.core.units import quantity
 from gpuexplorer.results.conditions import conditions
 
 COLUMNS = (
@@ -103,7 +103,7 @@ def _row(one: Entry) -> Row:
     role: Role = "reference" if one.reference else line.verdict or ""
     factor = ""
     if line.ratio is not None and line.low and line.high:
-        factor = speed(line.ratio, line.low, line.high)
+        factor = line.words
     cells = {
         "reference": Cell("◉" if one.reference else "○", one.reference),
         "configuration": Cell(line.label, line.label),

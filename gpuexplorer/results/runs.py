@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpuexplorer.charts.words import config_parts, median_words
+from gpuexplorer.core.compared import runs_apart
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Row, Sheet
 from gpuexplorer.core.units import count, quantity, speed
@@ -12,7 +13,11 @@ from gpuexplorer.exchange.table import Label
 
 FIGURES = (
     Column("median", "median", "Median time of one launch, with half its 95 % interval", "s"),
-    Column("ratio", "beside the fastest", "How fast it is beside the fastest, by the medians"),
+    Column(
+        "ratio",
+        "beside the fastest",
+        "How fast it is beside the fastest, by the medians; they took no turns",
+    ),
     Column("throughput", "throughput", "Useful operations over the median", "FLOP/s"),
     Column("bandwidth", "needed traffic", "Bytes needed (compulsory) over the median", "B/s"),
     Column("samples", "samples", "Launches that were timed"),
@@ -48,9 +53,8 @@ def sheet_of(results: Sequence[RunResult], labels: Mapping[str, Label]) -> Sheet
     notes = {r.id: labels[r.id].note for r in shown if r.id in labels and labels[r.id].note}
     if notes:
         columns += (Column("note", "note", "What was noted on it", words=True),)
-    best_s = shown[0].timing.median_s
     rows = tuple(
-        _row(result, mine, best_s, result.device.name if several_devices else "", notes)
+        _row(result, mine, shown[0], result.device.name if several_devices else "", notes)
         for result, mine in zip(shown, parts, strict=True)
     )
     return Sheet("Runs", columns, rows)
@@ -59,13 +63,15 @@ def sheet_of(results: Sequence[RunResult], labels: Mapping[str, Label]) -> Sheet
 def _row(
     run: RunResult,
     parts: Mapping[str, str],
-    best_s: float,
+    best: RunResult,
     device: str,
     notes: Mapping[str, str],
 ) -> Row:
     timing, rate = run.timing, run.throughput
+    best_s = best.timing.median_s
     ratio = timing.median_s / best_s if best_s > 0 else None
-    beside = "fastest" if ratio == 1.0 else speed(ratio)
+    found = runs_apart(best, run)
+    beside = "fastest" if ratio == 1.0 else found.words if found is not None else speed(ratio)
     cells = {name: Cell(words.removeprefix("block ")) for name, words in parts.items()}
     cells |= {
         "median": Cell(median_words(run), timing.median_s),

@@ -11,7 +11,6 @@ from gpuexplorer.charts.studies_switches import combining_words
 from gpuexplorer.charts.studies_words import (
     effect_words,
     error_words,
-    speedup_words,
     time_words,
 )
 from gpuexplorer.core.comparison import Comparison
@@ -24,7 +23,7 @@ from gpuexplorer.core.studies import (
     SwitchesStudy,
     SwitchValue,
 )
-from gpuexplorer.core.units import count, quantity, speed
+from gpuexplorer.core.units import count, quantity
 
 UNKNOWN = "no figure"
 FIGURES = {
@@ -57,7 +56,7 @@ def time_cell(measured: Measured | None) -> Cell:
 
 
 def speedup_cell(found: Speedup | None) -> Cell:
-    return Cell(speedup_words(found), found.factor if found is not None else None, found)
+    return Cell(found.words, found.factor, found) if found is not None else Cell("–")
 
 
 def figures_tip(title: str, measured: Measured, lines: Sequence[str]) -> str:
@@ -120,11 +119,10 @@ def _figures_words(measured: Measured) -> list[str]:
 
 
 def _ratio_words(effect: Comparison | None) -> str:
-    """Return a ratio of times with its interval and verdict, in a line."""
+    """Return a ratio of times with its interval, in a line."""
     if effect is None:
         return "Too few rounds for an interval."
-    words = speed(effect.ratio, effect.ci95_low, effect.ci95_high)
-    return f"{words}, with the 95 % interval: {effect.verdict}"
+    return f"{effect.words}, with the 95 % interval"
 
 
 # ---- switches
@@ -170,8 +168,7 @@ def _switches_notes(study: SwitchesStudy) -> list[str]:
         return ["No switch pays by itself, so there is nothing to combine."]
     found = []
     if study.total is not None:
-        total = study.total
-        found.append(f"Together {speed(total.ratio, total.ci95_low, total.ci95_high)}.")
+        found.append(f"Together {study.total.words}.")
     if study.combining is not None:
         found.append(f"Combining them {combining_words(study)}.")
     return found

@@ -88,7 +88,8 @@ def _finalist(one: Finalist, tuning: Tuning, tried: Sequence[Evaluation]) -> Row
     beside: Role = "best" if one.config == tuning.best else one.verdict or ""
     standing = Cell(standing_words(one, tuning), role=beside)
     role: Role = "best" if one.config == tuning.chosen else ""
-    apart = speed(one.ratio, one.ci95_low, one.ci95_high) if one.ratio != 1.0 else ""
+    own = speed(one.ratio, one.ci95_low, one.ci95_high, one.verdict)
+    apart = "" if one.config == tuning.best else own
     return _row(one.config, one.median_s, Cell(apart, one.ratio), standing, tried, role)
 
 

@@ -16,7 +16,6 @@ from gpuexplorer.core.compared import ComparisonEnd, ComparisonResult, Contestan
 from gpuexplorer.core.comparison import (
     FEWEST_LOOKED_AT,
     FEWEST_PAIRS,
-    TOLERANCE,
     Comparison,
     Floats,
     interval_so_far,
@@ -27,6 +26,7 @@ from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import listed
+from gpuexplorer.core.verdict import TOLERANCE
 from gpuexplorer.engine.interleave import TURN_S, Interleaving, Measures, TurnContestant
 from gpuexplorer.history.fingerprint import differences
 from gpuexplorer.workloads.workload import Workload

@@ -11,10 +11,10 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
 from gpuexplorer.charts.words import when_words
-from gpuexplorer.core.compared import ComparisonResult
-from gpuexplorer.core.comparison import TOLERANCE, apart
+from gpuexplorer.core.compared import ComparisonResult, runs_apart
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.verdict import TOLERANCE
 from gpuexplorer.search.compare import ContestantConfig, contestant_of
 from gpuexplorer.search.contestants import labels
 
@@ -69,10 +69,7 @@ def compare_stored(
     base = runs[reference]
     made = []
     for index, (contestant, run) in enumerate(zip(contestants, runs, strict=True)):
-        found = None
-        ours, theirs = _median(run), _median(base)
-        if index != reference and ours is not None and theirs is not None:
-            found = apart(theirs, ours, tolerance=tolerance)
+        found = runs_apart(base, run, tolerance=tolerance) if index != reference else None
         made.append(contestant_of(contestant, run, base, found, fail_if_slower, []))
     return ComparisonResult(
         id=uuid.uuid4().hex,
@@ -85,10 +82,3 @@ def compare_stored(
         fail_if_slower=fail_if_slower,
         contestants=made,
     )
-
-
-def _median(run: RunResult) -> tuple[float, float, float] | None:
-    timing = run.timing
-    if timing.ci95_low_s is None or timing.ci95_high_s is None or timing.ci95_low_s <= 0:
-        return None
-    return timing.median_s, timing.ci95_low_s, timing.ci95_high_s

@@ -12,7 +12,6 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.units import speed, speed_than
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.engine.protocol import MAX_NOISE
 from gpuexplorer.search.compare import Comparing, ContestantConfig
@@ -52,13 +51,7 @@ class Version:
             return ""
         if found is None:
             return f"too few turns beside {other}"
-        if found.verdict == "can't tell":
-            return (
-                f"can't tell from {other} ({speed(found.ratio, found.ci95_low, found.ci95_high)})"
-            )
-        if found.verdict == "same":
-            return f"as fast as {other}"
-        return speed_than(found.ratio, other, found.ci95_low, found.ci95_high)
+        return found.than(other)
 
 
 class Versions:

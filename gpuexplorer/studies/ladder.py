@@ -14,7 +14,6 @@ from gpuexplorer.analysis.advice.roofs import cache_of, held_by_caches
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.charts.over_sizes import axis_around
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Series, series
-from gpuexplorer.charts.studies_words import speedup_words
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.accesses import Sectors
 from gpuexplorer.core.config import RunConfig, RunRequest
@@ -25,7 +24,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
 from gpuexplorer.core.studies import Measured, Speedup, Study
 from gpuexplorer.core.text import differing
-from gpuexplorer.core.units import listed, percent, plural, quantity, speed_than
+from gpuexplorer.core.units import listed, percent, plural, quantity
 from gpuexplorer.engine.accesses import CountsAccesses, count_sectors
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.history.place import find_place
@@ -452,7 +451,7 @@ def _step_words(rung: Rung) -> str:
     """Return how fast a rung is beside the one before it; empty for the first."""
     if rung.step is None or rung.before is None:
         return ""
-    return speed_than(1 / rung.step.factor, rung.before)
+    return rung.step.than(rung.before)
 
 
 def _words(study: LadderStudy) -> list[str]:
@@ -486,7 +485,7 @@ def chart(study: LadderStudy) -> ChartSpec:
             series(
                 names.pop(rung.library, ""), "points", "measured", x=[rate], y=[rows[rung.variant]],
                 sideways=True, colour=LIBRARIES if rung.library else RUNGS,
-                labels=(speedup_words(rung.step) if rung.step is not None else "",),
+                labels=(rung.step.words if rung.step is not None else "",),
                 keys=(rung.measured.run if rung.measured else "",),
                 **_interval(rung, rate),
             )
@@ -538,9 +537,7 @@ def finding(study: LadderStudy) -> str:
         return ""
     facts = [f"The best rung is {best.variant}"]
     if best.beside is not None and study.library is not None and best.beside.factor:
-        low, high = best.beside.ci95_low, best.beside.ci95_high
-        ends = (1 / high, 1 / low) if low and high else (None, None)
-        facts.append(speed_than(1 / best.beside.factor, study.library, *ends))
+        facts.append(best.beside.than(study.library))
     if best.rate and study.roof:
         facts.append(f"at {percent(best.rate / study.roof)} of the {study.roof_words}")
     return f"{', '.join(facts)}."

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, Series, series
-from gpuexplorer.charts.studies_words import TOO_FEW, error_words, factor_words
+from gpuexplorer.charts.studies_words import TOO_FEW, error_words
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
@@ -16,7 +16,7 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import Measured, Study
-from gpuexplorer.core.units import plural, speed_than
+from gpuexplorer.core.units import plural
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.results.study import (
     FIGURES,
@@ -298,7 +298,7 @@ def sheet(study: PrecisionStudy) -> Sheet:
 def _row(study: PrecisionStudy, point: PrecisionPoint) -> Row:
     measured, against, error = point.measured, point.against, study.error(point)
     faster = 1 / against.ratio if against is not None else None
-    words = factor_words(against) if against is not None else TOO_FEW
+    words = against.words if against is not None else TOO_FEW
     if point.precision == study.reference:
         words = "reference"
     wrong = measured is not None and measured.wrong
@@ -411,7 +411,7 @@ def _label(point: PrecisionPoint) -> str:
     """Return what stands beside a point: the precision, and how fast it is beside the reference."""
     facts = [point.precision]
     if point.against is not None:
-        facts.append(factor_words(point.against))
+        facts.append(point.against.words)
     if point.fallback is not None and point.ran not in (None, point.precision):
         facts.append(f"ran as {point.ran}")
     if point.measured is not None and point.measured.max_rel_error == 0:
@@ -445,9 +445,7 @@ def finding(study: PrecisionStudy) -> str:
     best = min(able, key=lambda p: p.measured.time_s if p.measured else 0.0)
     facts = [f"Fastest within the tolerance: {best.precision}"]
     if best.against is not None and study.reference is not None:
-        against = best.against
-        interval = against.ci95_low, against.ci95_high
-        facts.append(speed_than(against.ratio, study.reference, *interval))
+        facts.append(best.against.than(study.reference))
     error = study.error(best)
     if error is not None:
         facts.append(f"error {error_words(error)}")
@@ -464,12 +462,14 @@ def half_answer(study: PrecisionStudy) -> str:
     if best is None or best.against is None or reference is None:
         return "No half precision ran here: another ran in its place." if found else ""
     against = best.against
-    speed = speed_than(against.ratio, reference.precision, against.ci95_low, against.ci95_high)
+    speed = against.than(reference.precision)
     error, before = error_words(study.error(best)), error_words(study.error(reference))
+    if not allowed and against.verdict == "can't tell":
+        return f"Not worth it: {best.precision}: {speed}, and its error of {error} is too large."
     if not allowed:
         return f"Not worth it: {best.precision} is {speed}, but its error of {error} is too large."
     if against.verdict == "can't tell":
-        return f"That cannot be told yet: {best.precision} is {speed}, and more turns are needed."
+        return f"That cannot be told yet, more turns are needed: {best.precision}: {speed}."
     if against.verdict == "faster":
         return f"Worth it: {best.precision} is {speed}, its error {error} instead of {before}."
     return f"Not worth it here: {best.precision} is {speed}, its error {error} instead of {before}."

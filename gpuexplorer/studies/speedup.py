@@ -21,7 +21,7 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.fields import Amount
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import AtSize, Measured, SizesStudy, Speedup
-from gpuexplorer.core.units import count
+from gpuexplorer.core.units import count, listed
 from gpuexplorer.results.study import FIGURES, REMARKS, SPEEDUP, file_only, size_rows, speedup_cell
 from gpuexplorer.studies.kind import StudyKind
 from gpuexplorer.studies.over_sizes import OverSizes
@@ -139,6 +139,8 @@ def break_even(
     if not points:
         return BreakEven(words=f"No size was measured on both, {how}.")
     least, most, faster = points[0][0], points[-1][0], [found.factor > 1 for _, found in points]
+    unclear = [n for n, found in points if found.verdict in ("same", "can't tell")]
+    one_side = all(faster) or not any(faster)
     size, low, high, about = crossing([(n, found.factor) for n, found in points]), None, None, ""
     if size is not None:
         low = crossing([(n, found.ci95_high) for n, found in points])
@@ -148,6 +150,11 @@ def break_even(
             words = f"{words} ({size_words(low)}–{size_words(high)})"
         if (changes := sum(one != other for one, other in pairwise(faster)) - 1) > 0:
             about = f"below that the two change places {changes} times"
+    elif unclear and one_side:
+        sizes = listed(map(str, unclear))
+        words = f"Whether {second} is faster cannot be told at {symbol} = {sizes}"
+        if len(unclear) < len(points):
+            about = "at the others it is faster" if faster[0] else "at the others it is slower"
     elif len(points) == 1:
         words = f"{second} is not faster at {symbol} = {least}"
         if faster[0]:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from gpuexplorer.charts.studies_switches import waterfall_chart
-from gpuexplorer.charts.studies_words import factor_words
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
@@ -23,7 +22,7 @@ from gpuexplorer.core.knobs import BY_AXIS
 from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import Added, Measured, Switched, SwitchesStudy, SwitchValue
-from gpuexplorer.core.units import plural, speed_than
+from gpuexplorer.core.units import plural
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.results.study import switches_sheet
 from gpuexplorer.studies.choices import (
@@ -309,10 +308,10 @@ def _why_not_kept(effect: Comparison | None) -> str:
     if effect is None:
         return "too few rounds to tell what it does on top of the others"
     if effect.verdict == "slower":
-        return f"on top of the others it makes it {factor_words(effect)}"
+        return f"on top of the others it makes it {effect.words}"
     if effect.verdict == "same":
         return "on top of the others it does nothing"
-    return f"on top of the others it cannot be told to pay: {factor_words(effect)}"
+    return f"on top of the others it cannot be told to pay ({effect.interval})"
 
 
 def _combining(turns: InTurns, end: int) -> Comparison | None:
@@ -359,7 +358,7 @@ def finding(study: SwitchesStudy) -> str:
         return ""
     kept = [added.title for added in study.added if added.kept]
     if study.total is not None and kept:
-        words = speed_than(study.total.ratio, "the baseline")
+        words = study.total.than("the baseline")
         return f"{' + '.join(kept)}: {words}."
     if study.stopped_by == "done":
         return "No switch is sure to make it faster here."

@@ -14,13 +14,14 @@ from gpuexplorer.charts.comparison import (
     VERDICT_COLOURS,
     Line,
     comparison_chart,
+    line_words,
     ratio_range,
     shared_words,
 )
 from gpuexplorer.charts.render import render
 from gpuexplorer.core.compared import ComparisonResult, Contestant
-from gpuexplorer.core.comparison import Verdict
-from gpuexplorer.results.comparison import sheet_of
+from gpuexplorer.core.verdict import Verdict
+from gpuexplorer.results.comparison import Entry, sheet_of, sheet_of_entries
 from tests.support.results import made_result
 
 
@@ -114,3 +115,13 @@ def test_it_can_be_drawn(tmp_path: Path, theme: str) -> None:
     render(comparison_chart(made()), path, theme=theme)
     text = path.read_text()
     assert "uncoalesced" in text and "faster" in text
+
+
+def test_what_the_interval_leaves_open_is_no_slower_in_table_chart_and_words() -> None:
+    one = Line("a", 1.018, 0.947, 1.46, "can't tell", key="1")
+    same = Line("b", 1.01, 0.98, 1.03, "same", key="2")
+    assert one.words == "can't tell (0.947–1.46)" and same.words == "same (0.980–1.030)"
+    told = "can't tell (0.947–1.46) beside c, with the 95 % interval"
+    assert line_words(one, "c") == f"a: can't tell\n{told}"
+    sheet = sheet_of_entries([Entry(one, False), Entry(same, False)])
+    assert [row.cells["ratio"].text for row in sheet.rows] == [one.words, same.words]

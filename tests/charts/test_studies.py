@@ -17,7 +17,7 @@ from gpuexplorer.charts.labels import place_labels, point_labels, share, value_a
 from gpuexplorer.charts.render import render
 from gpuexplorer.charts.spec import Axis, Panel, series
 from gpuexplorer.charts.studies_switches import bars_of, waterfall_chart
-from gpuexplorer.core.comparison import Comparison, verdict_of
+from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.studies import (
     Measured,
@@ -26,6 +26,7 @@ from gpuexplorer.core.studies import (
     Switched,
     SwitchesStudy,
 )
+from gpuexplorer.core.verdict import verdict_of
 from gpuexplorer.studies import chart_of, sheet_of
 from gpuexplorer.studies.precision import PrecisionPoint, PrecisionStudy
 from gpuexplorer.studies.sides import Side
@@ -132,7 +133,7 @@ def test_speed_stands_against_error_with_the_front_as_a_line() -> None:
 def test_beside_each_point_stands_its_precision_and_speed_and_what_ran() -> None:
     words = labels(chart_of(LAB).rows[0][0])
     assert words == [
-        "tf32  as fast (0.990–1.010)  ran as fp32", "fp64  2.00× slower (1.98–2.02)  exact",
+        "tf32  can't tell (0.990–1.010)  ran as fp32", "fp64  2.00× slower (1.98–2.02)  exact",
         "fp32", "bf16  2.00× faster (1.98–2.02)",
     ]  # fmt: skip
     notes = " ".join(chart_of(LAB).notes)

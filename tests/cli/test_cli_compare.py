@@ -97,7 +97,7 @@ def test_rounds_are_kept_and_too_few_tell_nothing(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "3 rounds in turns; as many as asked for" in done.stdout
     assert done.stdout.count("can't tell") == 1
-    assert "cannot be told: too few rounds" in done.stderr
+    assert "cannot be told (too few rounds)" in done.stderr
 
 
 def test_what_is_ten_times_apart_takes_one_turn(tmp_path: Path) -> None:

@@ -9,11 +9,10 @@ import pytest
 
 from gpuexplorer.core.comparison import (
     Comparison,
-    Verdict,
     _interval_place,
     ratio_interval,
-    verdict_of,
 )
+from gpuexplorer.core.verdict import Verdict, verdict_of
 from tests.support.synthetic import Floats, rng
 
 RUNS = 2000

@@ -92,20 +92,37 @@ def test_speeds_have_one_form_whichever_is_faster() -> None:
     assert speed(1.04, 1.01, 1.07) == "1.040× slower (1.010–1.070)"
     assert speed(87.17) == "87.2× slower"
     assert speed(1.0001) == "as fast"
-    assert speed(1.0, 0.99, 1.02) == "as fast (0.990–1.020)"
     assert speed(None) == "–"
     assert speed_than(0.5, "b") == "2.00× faster than b"
     assert speed_than(1.0, "b") == "as fast as b"
 
 
+def test_where_the_interval_holds_1_a_speed_cannot_be_told() -> None:
+    assert speed(1.018, 0.947, 1.46) == "can't tell (0.947–1.46)"
+    assert speed(1.0, 0.99, 1.02) == "can't tell (0.990–1.020)"
+    assert speed(0.98, 0.7, 1.05) == "can't tell (0.952–1.43)"
+    assert speed(1.001, 0.998, 1.004) == "as fast (0.998–1.004)"
+    assert speed_than(1.018, "b", 0.947, 1.46) == "can't tell from b (0.947–1.46)"
+    assert speed_than(1.001, "b", 0.998, 1.004) == "as fast (0.998–1.004) as b"
+
+
+def test_a_verdict_by_another_tolerance_goes_before_the_usual_one() -> None:
+    assert speed(1.01, 0.98, 1.03, "same") == "as fast (0.980–1.030)"
+    assert speed(1.002, 1.001, 1.003, "slower") == "1.002× slower (1.001–1.003)"
+    assert speed_than(1.001, "b", 0.998, 1.004, "can't tell") == "can't tell from b (0.998–1.004)"
+
+
 @given(st.floats(0.01, 100), st.floats(1, 2))
 def test_a_speed_turned_around_has_the_same_factor(ratio: float, spread: float) -> None:
-    there, back = speed(ratio, ratio / spread, ratio * spread), speed(1 / ratio)
+    there, back = speed(ratio), speed(1 / ratio)
     shown, turned = (float(w.split("×")[0]) if "×" in w else 1.0 for w in (there, back))
     assert shown == pytest.approx(turned, rel=0.011)
     assert ("faster" in there) + ("faster" in back) == ("×" in there and "×" in back)
-    low, high = (float(end) for end in there.partition("(")[2].rstrip(")").split("–"))
+    whole = speed(ratio, ratio / spread, ratio * spread)
+    low, high = (float(end) for end in whole.partition("(")[2].rstrip(")").split("–"))
     assert low <= shown * 1.011 and shown <= high * 1.011
+    if low < 0.99 and high > 1.01:
+        assert whole.startswith("can't tell (")
 
 
 def test_a_span_has_one_prefix() -> None:

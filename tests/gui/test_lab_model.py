@@ -65,7 +65,7 @@ def colours(qapp: QApplication) -> None:
 
 def test_findings_are_sentences() -> None:
     assert finding(precision_study()) == "Fastest within the tolerance: fp32, error 1.0e-07."
-    assert "2.22× faster than the baseline" in finding(switches_study())
+    assert "2.22× faster (2.18–2.27) than the baseline" in finding(switches_study())
     nothing = switches_study(added=[], combination={}, total=None, together=None, shares=[])
     assert finding(nothing) == "No switch is sure to make it faster here."
     assert finding(speedup_study()).startswith("It pays from N ≈ 320 on.")

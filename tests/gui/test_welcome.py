@@ -215,7 +215,12 @@ def test_the_answer_on_half_precision() -> None:
     assert answer(half()).startswith("Worth it: fp16 is 2.00× faster (1.96–2.04) than fp32, its")
     assert answer(half(against=against(2.0))).startswith("Not worth it here: fp16 is 2.00× slower")
     assert answer(half(against=against(1.0, "same"))).startswith("Not worth it here: fp16 is as")
-    assert answer(half(against=against(0.9, "can't tell"))).startswith("That cannot be told yet")
+    unclear = half(against=against(0.9, "can't tell"))
+    assert answer(unclear).startswith(
+        "That cannot be told yet, more turns are needed: fp16: can't tell from fp32 (1.089–"
+    )
+    far = half(measured=measured(3, 5e-4, wrong=True), against=against(0.9, "can't tell"))
+    assert answer(far).startswith("Not worth it: fp16: can't tell from fp32 (1.089–")
     too_far = half(measured=measured(3, 5e-4, wrong=True))
     assert "is too large" in answer(too_far)
     both = half(precision="bf16", against=against(0.8))

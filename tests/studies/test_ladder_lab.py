@@ -20,7 +20,7 @@ from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.result import DeviceSummary, Environment
-from gpuexplorer.core.studies import ids_of, study_json, without_runs
+from gpuexplorer.core.studies import Speedup, ids_of, study_json, without_runs
 from gpuexplorer.history.store import Store, TunedEntry
 from gpuexplorer.studies import chart_of, decode, kind_of, sheet_of, with_runs
 from gpuexplorer.studies.ladder import LadderLab, LadderStudy, finding, rung_before
@@ -77,6 +77,22 @@ def test_each_rung_stands_beside_the_one_before_and_the_fastest_library() -> Non
     assert finding(study).startswith("The best rung is register_tile, 1.20× faster (")
     assert finding(study).endswith(") than torch.")
     assert study.runs and ids_of(study) == {run.id for run in study.runs}
+
+
+def test_a_step_that_the_interval_leaves_open_is_said_to_be_so_everywhere() -> None:
+    unclear = Speedup(factor=1 / 1.018, ci95_low=1 / 1.46, ci95_high=1 / 0.947, pairs=8)
+    study = ladder_study()
+    rungs = [msgspec.structs.replace(one, step=one.step and unclear, beside=one.beside and unclear)
+             for one in study.rungs]  # fmt: skip
+    study = msgspec.structs.replace(study, rungs=tuple(rungs))
+    assert finding(study).startswith(
+        "The best rung is packed, can't tell from numpy (0.947–1.46), at 80 % of the "
+    )
+    drawn = [words for one in chart_of(study).rows[0][0].series for words in one.labels if words]
+    assert drawn == ["can't tell (0.947–1.46)"] * 2
+    row = next(row for row in sheet_of(study).rows if row.title == "Packed")
+    assert row.cells["step"].text == row.cells["beside"].text == "can't tell (0.947–1.46)"
+    assert "can't tell from tiled (0.947–1.46)" in row.tip
 
 
 def test_a_study_says_what_nobody_verified() -> None:

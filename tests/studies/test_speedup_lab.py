@@ -125,6 +125,20 @@ def test_the_interval_of_a_break_even_is_where_the_speedups_intervals_cross() ->
     assert found.high == pytest.approx(40)
 
 
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        (1.1, "Whether B is faster cannot be told at N = 10 and 40, with transfers."),
+        (2.0, "Whether B is faster cannot be told at N = 10, with transfers; at the others it is "
+              "faster."),
+    ],
+)  # fmt: skip
+def test_a_side_that_the_intervals_leave_open_is_not_claimed(last: float, words: str) -> None:
+    factors = [(10, 1.05), (40, last)]
+    points = [(n, Speedup(factor=f, ci95_low=0.8 * f, ci95_high=1.3 * f)) for n, f in factors]
+    assert break_even(points, "N", "B", "with transfers").words == words
+
+
 def test_without_a_gpu_it_says_so_with_the_reason() -> None:
     listed = DeviceList(
         devices=(cpu(),),

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from gpuexplorer.core.comparison import Comparison, Verdict
+from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import (
@@ -17,6 +17,7 @@ from gpuexplorer.core.studies import (
     Switched,
     SwitchesStudy,
 )
+from gpuexplorer.core.verdict import Verdict
 from gpuexplorer.studies.ladder import LadderStudy, Rung
 from gpuexplorer.studies.precision import PrecisionPoint, PrecisionStudy
 from gpuexplorer.studies.scaling import ScalingPoint, ScalingStudy, growth_of

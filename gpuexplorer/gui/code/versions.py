@@ -20,7 +20,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.text import differing
-from gpuexplorer.core.units import plural, quantity, speed
+from gpuexplorer.core.units import plural, quantity
 from gpuexplorer.engine.receiver import CeilingsOf
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.versions_file import HeldVersions, Registers
@@ -279,12 +279,7 @@ def _item(version: Version, registers: Registers | None, parent: QListWidget) ->
         lines, tip = [f"{version.number}", "did not run"], str(version.error)
     else:
         median = quantity(run.timing.median_s, "s")
-        beside = {"same": "as fast", "can't tell": "can't tell"}
-        told = (
-            ""
-            if found is None
-            else beside.get(found.verdict) or speed(found.ratio, found.ci95_low, found.ci95_high)
-        )
+        told = found.words if found is not None else ""
         lines = [f"{version.number}  {median}", told if version.before else "as it was"]
         check = run.verification.words if run.verification is not None else "not verified"
         check = check[0].upper() + check[1:]

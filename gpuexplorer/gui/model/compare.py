@@ -16,11 +16,11 @@ from gpuexplorer.charts.comparison import (
 )
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.core.compared import ComparisonResult
-from gpuexplorer.core.comparison import TOLERANCE, Verdict
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Sheet
 from gpuexplorer.core.units import plural, quantity
+from gpuexplorer.core.verdict import TOLERANCE, Verdict
 from gpuexplorer.gui.model.compare_file import MOST, HeldComparison, ListedContestant
 from gpuexplorer.gui.model.job import State
 from gpuexplorer.gui.model.part_file import origin_words

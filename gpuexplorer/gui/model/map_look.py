@@ -18,7 +18,6 @@ from gpuexplorer.core.units import (
     quantity,
     samples_words,
     si_scale,
-    speed,
     speed_than,
 )
 from gpuexplorer.gui.model.block import product_words
@@ -269,10 +268,9 @@ class Look:
             if ratio <= 1:  # as the machine was by then
                 return "took no turns beside the best: it was slower when both were looked at"
             return speed_than(ratio, "the best")
-        compared = speed(ratio, cell.ratio.ci95_low, cell.ratio.ci95_high)
         if tied:
-            return f"cannot be told from the best: {compared} in turns beside it"
-        return f"{compared} in turns beside the best"
+            return f"cannot be told from the best ({cell.ratio.interval}) in turns beside it"
+        return f"{cell.ratio.words} in turns beside the best"
 
     @property
     def best_words(self) -> str:
