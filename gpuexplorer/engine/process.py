@@ -200,8 +200,12 @@ class EngineProcess:
         stream = cast(BinaryIO, self._process.stdout)
         try:
             self._take_beginning(protocol.skip_to_preamble(stream))
+            before: protocol.Prepared | None = None
             while (body := protocol.read_body(stream)) is not None:
-                self._deliver(self, protocol.engine_decoder.decode(body))
+                told = protocol.engine_decoder.decode(body)
+                if isinstance(told, protocol.Prepared):
+                    told = before = protocol.shared(told, before)
+                self._deliver(self, told)
         except protocol.NoEngine as nothing:
             self.flooded = nothing.flooded
             self._take_beginning(nothing.output)

@@ -46,7 +46,7 @@ Measure = Callable[[RunConfig, Workload, RunOptions], RunRecord]
 """Measures one configuration, as ``Session.measure`` does."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MapCell:
     """What is known of one block at present."""
 
@@ -75,7 +75,7 @@ class MapCell:
     """What nobody knows to be right of its result, in words; empty where all was verified."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Entry:
     """One cell while it is measured."""
 

@@ -35,7 +35,7 @@ class Look:
         return self.slower_than_s is not None and bool(samples_s.min() > self.slower_than_s)
 
 
-@dataclass
+@dataclass(slots=True)
 class Runner:
     """What the race knows of one configuration."""
 

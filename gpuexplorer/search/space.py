@@ -65,7 +65,7 @@ class Axis:
         return axis_title(self.name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Point:
     """One place of a space; exactly one of ``config`` and ``skipped`` is there.
 

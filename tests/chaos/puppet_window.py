@@ -39,7 +39,7 @@ ROUND_PATIENCE_S = 30.0
 LATE = (
     "gpuexplorer.exchange.parquet", "gpuexplorer.gui.cluster_job", "gpuexplorer.gui.code.pasted",
     "gpuexplorer.gui.panels.engines", "gpuexplorer.gui.panels.kernel_sheet",
-    "gpuexplorer.gui.panels.own_model", "gpuexplorer.gui.views.selftest",
+    "gpuexplorer.gui.panels.own_model", "gpuexplorer.gui.views.selftest", "optuna.samplers",
 )  # fmt: skip
 """Modules of what a round does not use, since it asks for a file, a cluster or minutes."""
 RESTARTS = "the engine is restarting"

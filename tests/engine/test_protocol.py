@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuexplorer.core.result import Traffic
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.process import engine_command
+from tests.support.prepared import prepared
 
 
 def test_a_message_survives_the_frame() -> None:
@@ -29,6 +31,23 @@ def test_the_end_of_the_stream_is_none_and_a_torn_frame_an_error() -> None:
     for cut in range(1, len(whole)):
         with pytest.raises(protocol.ProtocolError):
             protocol.read_body(io.BytesIO(whole[:cut]))
+
+
+def test_a_run_that_is_prepared_as_the_one_before_shares_its_parts_and_says_its_own() -> None:
+    before = protocol.engine_decoder.decode(msgspec.msgpack.encode(prepared()))
+    assert isinstance(before, protocol.Prepared)
+    config = msgspec.structs.replace(before.config, block=(32, 8, 1))
+    more = [*before.traffic, Traffic(kind="requested", read_B=9, write_B=9, source="model")]
+    sent = msgspec.structs.replace(before, generation=2, config=config, traffic=more, flops=-1.0)
+    told = protocol.engine_decoder.decode(msgspec.msgpack.encode(sent))
+    shared = protocol.shared(told, before)
+    assert shared == told == sent
+    assert isinstance(shared, protocol.Prepared)
+    assert shared.config.size is before.config.size and shared.config.block == (32, 8, 1)
+    for part in ("device", "environment", "verification", "resources", "phases_s"):
+        assert getattr(shared, part) is getattr(before, part) is not getattr(told, part)
+    assert protocol.shared(told, None) is told
+    assert protocol.shared([1.0, "a"], [1.0, "b"]) == [1.0, "a"]
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ from gpuexplorer.search.document import sweep_document
 from gpuexplorer.search.space import Point
 from gpuexplorer.workloads.workload import Workload
 
-MOST_MAPS = 12
-"""Maps that are kept, so that a knob can be turned back to one."""
+MOST_MAPS = 6
+"""Maps that are kept, of a megabyte each, so that a knob can be turned back; the store has all."""
 SCHEMA = "gpuexplorer/block-map/1"
 
 Planned = tuple["MapRequest", list[Point] | ExplorerError]
