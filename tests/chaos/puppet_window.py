@@ -112,7 +112,12 @@ class Puppet:
         self._handle_events(lambda: condition() or time.monotonic() > ends)
         found = condition()
         if not found and self.monkey is not None:
-            self.complaints.append(f"{sys._getframe(1).f_code.co_name} waited in vain")
+            where, session = sys._getframe(1), self.window.session
+            job = session.jobs.current.doing if session.jobs.current is not None else "no job"
+            self.complaints.append(
+                f"{where.f_code.co_name} waited in vain at line {where.f_lineno}: engine "
+                f"{session.engine_state}, live {session.live}, {job}"
+            )
         return found
 
     @staticmethod
