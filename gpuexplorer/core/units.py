@@ -30,7 +30,8 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
         return f"∞ {unit}".strip()
     factor, prefix = si_scale(value)
     scaled = value * factor
-    if float(f"{abs(scaled):.{digits}g}") >= 1000:  # 999.96 rounds up into the next prefix
+    # 999.96 rounds up into the next prefix
+    if abs(scaled) > 900 and float(f"{abs(scaled):.{digits}g}") >= 1000:
         factor, prefix = si_scale(math.copysign(1000 / factor, value))
         scaled = value * factor
     whole = len(str(int(abs(scaled)))) if scaled else 1
@@ -64,7 +65,9 @@ def factor(value: float | None) -> str:
 
 def _times(value: float) -> str:
     """Format a factor with three digits, or decimals near 1, where they make the difference."""
-    return f"{value:.3f}" if 0.9 < value < 1.1 else ratio(value, "", 3).strip()
+    if 0.1 <= value < 1.1:  # these are nearly all, and a list of runs says thousands at once
+        return f"{value:.3f}"
+    return f"{value:.2f}" if 1.1 <= value < 9.99 else ratio(value, "", 3).strip()
 
 
 def speed(

@@ -7,15 +7,31 @@ wants them and in the store as numbers, so a search turns what was typed into ra
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from functools import cache
 
-from gpuexplorer.core.language import tr
+from gpuexplorer.core.language import current, tr
 from gpuexplorer.history.documents import searched
 
 DAYS = ("today", "yesterday")
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+IN_MONTHS: tuple[Callable[[int, str], str], ...] = (
+    lambda day, clock: f"{day} Jan {clock}",
+    lambda day, clock: f"{day} Feb {clock}",
+    lambda day, clock: f"{day} Mar {clock}",
+    lambda day, clock: f"{day} Apr {clock}",
+    lambda day, clock: f"{day} May {clock}",
+    lambda day, clock: f"{day} Jun {clock}",
+    lambda day, clock: f"{day} Jul {clock}",
+    lambda day, clock: f"{day} Aug {clock}",
+    lambda day, clock: f"{day} Sep {clock}",
+    lambda day, clock: f"{day} Oct {clock}",
+    lambda day, clock: f"{day} Nov {clock}",
+    lambda day, clock: f"{day} Dec {clock}",
+)
+"""A time of this year as a list shows it, by its month: a whole phrase in every language."""
 FIRST_YEAR = 2020
 """Before the first run of any store."""
 DAY_S = 86_400
@@ -82,8 +98,19 @@ def terms_of(text: str, today: date | None = None) -> list[Term]:
 
 def _told() -> dict[str, str]:
     """Return what a list says in the language of this process, with the English of it."""
-    found = {searched(tr(english)): english for english in (*STATES, *DAYS)}
+    found = {searched(tr(english)): english for english in (*STATES, *DAYS)} | _days(current())
     return {phrase: english for phrase, english in found.items() if phrase != english}
+
+
+@cache
+def _days(language: str) -> dict[str, str]:
+    """Return every day of a year as a list says it in ``language``, with the English of it."""
+    clock, found = "00:00", {}
+    for shown, month in zip(IN_MONTHS, MONTHS, strict=True):
+        for day in range(1, 32):
+            phrase = searched(tr(shown(day, clock)).removesuffix(clock).strip())
+            found[phrase] = f"{day} {month}".casefold()
+    return found
 
 
 def _term(found: re.Match[str], today: date) -> Term:

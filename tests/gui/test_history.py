@@ -18,12 +18,21 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core.language import ENGLISH, tr, use
 from gpuexplorer.core.statistics import summarize
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.ghosts import Ghost
 from gpuexplorer.gui.model.history import History
-from gpuexplorer.gui.model.history_columns import COLUMNS, local_time, place_of, tip
+from gpuexplorer.gui.model.history_columns import (
+    COLUMNS,
+    AgainstBaseline,
+    against_baseline,
+    baseline_key,
+    local_time,
+    place_of,
+    tip,
+)
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.history_model import HistoryModel, dragged_runs
@@ -33,7 +42,9 @@ from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from gpuexplorer.history.model import Query
+from gpuexplorer.history.searching import IN_MONTHS
 from gpuexplorer.history.store import Store
+from gpuexplorer.search.stored import compare_runs
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 from tests.support.history import made_batch, made_record, numbered_run
@@ -114,6 +125,51 @@ def test_a_time_says_no_more_than_needed(bench: Bench) -> None:
     other = now - timedelta(days=1) if now.day > 1 else now + timedelta(days=1)
     months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
     assert at(other) == f"{other.day} {months[other.month - 1]} {other:%H:%M}"
+    use("zh_CN")
+    try:
+        assert tr(at(other)) == f"{other.month}月{other.day}日 {other:%H:%M}"
+        told = [tr(shown(30, "07:05")) for shown in IN_MONTHS]
+    finally:
+        use(ENGLISH)
+    assert told == [f"{month}月30日 07:05" for month in range(1, 13)]
+
+
+def test_a_run_beside_its_baseline_has_an_interval_or_cannot_be_told(bench: Bench) -> None:
+    row = bench.model.row(0)
+    assert row is not None
+
+    def beside(median_s: float, error: float | None, other: float | None = 0.01) -> AgainstBaseline:
+        run = msgspec.structs.replace(row, id="a", median_s=median_s, relative_error=error)
+        base = msgspec.structs.replace(row, id="b", median_s=1e-3, relative_error=other)
+        found = against_baseline(run, {baseline_key(run): base})
+        assert found is not None
+        return found
+
+    assert beside(2e-3, 0.01).words == "2.00× slower (1.97–2.03)"
+    assert (
+        "is 2.00× slower (1.97–2.03) than its baseline, the starred" in beside(2e-3, 0.01).sentence
+    )
+    unclear = beside(1.018e-3, 0.05)
+    assert unclear.words == "can't tell (0.967–1.071)"
+    assert "cannot be told from its baseline (0.967–1.071), the starred run" in unclear.sentence
+    assert beside(1.001e-3, 0.001, 0.001).words == "as fast (1.000–1.002)"
+    for one in (beside(2e-3, None), beside(2e-3, 0.01, None), beside(2e-3, 1.2)):
+        assert one.words == "2.00× slower" and one.found is None
+        assert "is 2.00× slower than its baseline, the starred" in one.sentence
+
+
+def test_the_interval_beside_a_baseline_is_that_of_the_stored_runs_compared(
+    tmp_path: Path,
+) -> None:
+    runs = [numbered_run(0, samples=200), numbered_run(1, samples=200)]
+    with Store.open(tmp_path / "two.sqlite") as store:
+        store.add_all(runs)
+        rows = store.find(descending=False)
+    found = against_baseline(rows[1], {baseline_key(rows[1]): rows[0]})
+    (_, other) = compare_runs(runs).contestants
+    assert found is not None and found.found is not None
+    for mine, theirs in ((found.found.ci95_low, other.ci95_low), (found.ratio, other.ratio)):
+        assert mine == pytest.approx(theirs, rel=1e-3)
 
 
 def test_typing_searches_and_escape_shows_all_again(qtbot: QtBot, bench: Bench) -> None:
@@ -178,13 +234,14 @@ def test_a_star_makes_a_baseline_and_says_where_runs_differ(qtbot: QtBot, bench:
     until(qtbot, lambda: "★" in bench.shown("star"))
     by_id = dict(zip(bench.ids(), bench.shown("baseline"), strict=True))
     assert by_id[numbers(1)[0]] == "baseline"
-    assert by_id[slower.id] == "5.00× slower"
-    assert by_id[changed.id] == "4.50× slower ⚠"
+    assert by_id[slower.id].startswith("5.00× slower (4.")
+    assert by_id[changed.id].startswith("4.50× slower (4.")
+    assert by_id[changed.id].endswith(") ⚠") and not by_id[slower.id].endswith("⚠")
     assert by_id[numbers(3)[0]] == ""
     place = bench.model.find(slower.id)
     assert place is not None
     index = bench.model.index(place, place_of("baseline"))
-    assert "5.00× slower than its baseline" in index.data(Qt.ItemDataRole.ToolTipRole)
+    assert f"{by_id[slower.id]} than its baseline" in index.data(Qt.ItemDataRole.ToolTipRole)
     until(qtbot, lambda: bench.model.baselines != {})
     bench.choose(*numbers(1))
     QTest.keyClick(bench.panel.table, Qt.Key.Key_S)

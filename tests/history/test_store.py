@@ -299,16 +299,18 @@ def test_what_a_list_shows_in_another_language_finds_it_there(store: Store) -> N
     store.add(run, group=group)
     store.add(other)
     store.tag(other.id, "已验证", True)
+    began = datetime.fromisoformat(run.time_utc).astimezone()
+    said = f"{began.month}月{began.day}日"
     language.use("zh_CN")
     try:
         found = {text: ids(store, Query(text=text)) for text in (
-            "✓ 已验证", "未验证", "线程块图", "verified", "● 运行中", "昨天")}  # fmt: skip
+            "✓ 已验证", "未验证", "线程块图", "verified", "● 运行中", "昨天", said)}  # fmt: skip
         both = ids(store, Query(text="已验证"))
     finally:
         language.use("en")
     assert found == {
         "✓ 已验证": [run.id], "未验证": [other.id], "线程块图": [run.id], "verified": [run.id],
-        "● 运行中": [], "昨天": [],
+        "● 运行中": [], "昨天": [], said: [other.id, run.id],
     }  # fmt: skip
     assert set(both) == {run.id, other.id}, "a tag of the same word is found, too"
     assert ids(store, Query(text="未验证")) == [], "in English it is a word as any other"

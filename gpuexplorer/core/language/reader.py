@@ -74,6 +74,8 @@ _CLOSE = re.compile(f"{_SIGN} {_SIGN}")
 """Signs of Chinese, which have no space between them."""
 _APART = re.compile(f"[{_CHINESE}][A-Za-z0-9]|[A-Za-z0-9][{_CHINESE}]")
 """A sign of it beside a letter or a digit, which have one."""
+_DATE = re.compile(r"月\d|\d日")
+"""In a date they have none: 11月27日."""
 _OPENS, _CLOSES = tuple("'\"“‘-/=.@`"), tuple("'\"”’/=`")
 """What a field stands beside that is part of a name, a path or an option."""
 
@@ -170,7 +172,8 @@ def _beside(first: str, second: str) -> str:
     for start in (at - 2, at - 1):
         if start >= 0 and _CLOSE.fullmatch(whole[start : start + 3]):
             return f"{whole[: start + 1]}{whole[start + 2 :]}"
-    if at and _APART.fullmatch(whole[at - 1 : at + 1]):
+    beside = whole[max(at - 1, 0) : at + 1]
+    if _APART.fullmatch(beside) and not _DATE.fullmatch(beside):
         return f"{first} {second}"
     return whole
 

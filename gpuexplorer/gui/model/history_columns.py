@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from gpuexplorer.core.comparison import Comparison, apart
 from gpuexplorer.core.units import (
     count,
     percent,
@@ -17,7 +18,7 @@ from gpuexplorer.core.units import (
     speed_than,
 )
 from gpuexplorer.history.model import INTERRUPTED, Row
-from gpuexplorer.history.searching import MONTHS
+from gpuexplorer.history.searching import IN_MONTHS
 
 Baselines = Mapping[tuple[str, str, str], Row]
 """The latest starred run of each workload, size and precision."""
@@ -37,20 +38,30 @@ class AgainstBaseline:
 
     baseline: Row
     ratio: float
+    found: Comparison | None
+    """With its interval, by those of both medians; None where one has none."""
     differs: bool
     """Whether the two ran under other circumstances: sources, compiler, driver, libraries."""
 
     @property
     def words(self) -> str:
         """The ratio as the table shows it, with a mark where the circumstances differ."""
-        words = speed(self.ratio)
+        words = self.found.words if self.found is not None else speed(self.ratio)
         return f"{words} ⚠" if self.differs else words
 
     @property
     def sentence(self) -> str:
         """The ratio in a sentence."""
         when, median = local_time(self.baseline), quantity(self.baseline.median_s, "s")
-        words = speed_than(self.ratio, "its baseline")
+        if self.found is None:
+            words = speed_than(self.ratio, "its baseline")
+        elif self.found.verdict == "can't tell":
+            return (
+                f"This run cannot be told from its baseline ({self.found.interval}), the starred "
+                f"run of {when} with {median}."
+            )
+        else:
+            words = self.found.than("its baseline")
         return f"This run is {words}, the starred run of {when} with {median}."
 
 
@@ -61,9 +72,21 @@ def against_baseline(row: Row, baselines: Baselines) -> AgainstBaseline | None:
         return None
     if not row.median_s or not baseline.median_s:
         return None
+    ours, theirs = _interval(row, row.median_s), _interval(baseline, baseline.median_s)
     return AgainstBaseline(
-        baseline, row.median_s / baseline.median_s, row.fingerprint != baseline.fingerprint
+        baseline,
+        row.median_s / baseline.median_s,
+        apart(theirs, ours) if ours is not None and theirs is not None else None,
+        row.fingerprint != baseline.fingerprint,
     )
+
+
+def _interval(row: Row, median_s: float) -> tuple[float, float, float] | None:
+    """Return a run's median with its 95 % interval, as far as a list holds it: half its width."""
+    error = row.relative_error
+    if error is None or not 0 <= error < 1:
+        return None
+    return median_s, median_s * (1 - error), median_s * (1 + error)
 
 
 def local_time(row: Row, *, short: bool = False) -> str:
@@ -72,11 +95,13 @@ def local_time(row: Row, *, short: bool = False) -> str:
         began, now = datetime.fromisoformat(row.time_utc).astimezone(), datetime.now()
     except (ValueError, OverflowError, OSError):  # whatever the store holds is shown
         return row.time_utc
+    text = began.isoformat()
+    day, clock = text[:10], text[11:19]
     if short and began.date() == now.date():
-        return began.strftime("%H:%M:%S")
+        return clock
     if short and began.year == now.year:
-        return f"{began.day} {MONTHS[began.month - 1]} {began:%H:%M}"
-    return began.strftime("%Y-%m-%d" if short else "%Y-%m-%d %H:%M")
+        return IN_MONTHS[began.month - 1](began.day, clock[:5])
+    return day if short else f"{day} {clock[:5]}"
 
 
 def outcome(row: Row) -> str:
@@ -188,10 +213,10 @@ COLUMNS: tuple[Column, ...] = (
         "baseline",
         "vs baseline",
         "This run beside its baseline: the latest starred run of the same workload, size "
-        "and\nprecision. ⚠: the two differ in sources, compiler, driver or "
-        "libraries",
+        "and\nprecision, with the 95 % interval. They took no turns. ⚠: the two differ in "
+        "sources, compiler, driver or libraries",
         _baseline_words,
-        100,
+        176,
         number=True,
     ),
     Column(
