@@ -95,7 +95,7 @@ def nothing_open() -> Iterator[None]:
 @pytest.fixture
 def open_window(qapp: QApplication) -> Iterator[OpenWindow]:
     """Return a function that opens the window as the command line does; it is closed again."""
-    from PySide6.QtCore import QTimer
+    from PySide6.QtCore import QEvent, QTimer
 
     from gpuexplorer.gui import app
 
@@ -119,6 +119,8 @@ def open_window(qapp: QApplication) -> Iterator[OpenWindow]:
             assert not timer.isActive(), f"timer left: {timer.parent()!r}"
         window.deleteLater()
     qapp.processEvents()
+    # Else they would be there until the next test waits: style and theme are set to every widget.
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
 
 @pytest.fixture

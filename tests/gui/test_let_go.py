@@ -21,6 +21,7 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.series.examine import examine
 from gpuexplorer.gui import allocator
+from gpuexplorer.gui.app import create
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.history import History
@@ -164,6 +165,17 @@ def test_rows_that_are_made_anew_leave_no_connection_behind(
 
     first = turn()
     assert [turn() for _ in range(3)] == [first] * 3
+
+
+# ---- widgets
+
+
+def test_a_closed_window_leaves_no_widget_behind(qtbot: QtBot, qapp: QApplication) -> None:
+    before = set(qapp.topLevelWidgets())
+    window = create()[1]
+    window.close()
+    window.deleteLater()
+    until(qtbot, lambda: set(qapp.topLevelWidgets()) <= before)
 
 
 # ---- memory

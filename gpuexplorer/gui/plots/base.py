@@ -163,6 +163,7 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
         self.setCacheMode(QGraphicsView.CacheModeFlag.CacheNone)
         self.log = False
         item = self.getPlotItem()
+        self.destroyed.connect(item.ctrlMenu.deleteLater)  # pyqtgraph gives its menu no parent
         item.hideButtons()
         item.setDownsampling(auto=True, mode="peak")
         item.setClipToView(True)

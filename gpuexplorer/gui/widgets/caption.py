@@ -152,7 +152,7 @@ class Veil(QWidget):
     """Lies over a widget, in its parent: thin slanting lines that let everything through."""
 
     def __init__(self, over: QWidget) -> None:
-        super().__init__(over.parentWidget())
+        super().__init__(over.parentWidget() or over)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._over = over
         over.installEventFilter(self)
