@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 TITLES = {
-    "copy": "copy",
-    "triad": "triad",
-    "read": "read-only",
+    "copy": "memory copy",
+    "triad": "memory triad",
+    "read": "memory, read only",
     "cache": "cache",
     "fma": "multiply-add",
     "gemm": "matrix product",

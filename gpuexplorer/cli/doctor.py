@@ -14,6 +14,7 @@ from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
+from gpuexplorer.core.language import about, tr
 from gpuexplorer.core.telemetry import FIELD_TITLES, SourceState
 
 if TYPE_CHECKING:
@@ -57,12 +58,12 @@ def command(options: argparse.Namespace) -> int:
 
 
 def _line(check: checks.Check) -> Text:
-    from rich.text import Text
+    from gpuexplorer.cli.told import AsIs
 
     mark, style = _MARKS[check.status]
-    line = Text.assemble("  ", (mark, style), " ", f"{check.name}: {check.found}")
+    line = AsIs("  ").append(mark, style).append(" ").append(about(check.name, check.found))
     if check.remedy:
-        line.append(f"\n      → {check.remedy}", style="dim")
+        line.append(f"\n      → {tr(check.remedy)}", style="dim")
     return line
 
 

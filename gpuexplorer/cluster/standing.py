@@ -18,11 +18,11 @@ SHOWN_NOW = 3
 def standing_words(lanes: Sequence[Lane]) -> list[str]:
     """Return what each worker has done, the slow ones first."""
     lines = []
-    for name, lane in _named(lanes):
+    for worker, lane in _named(lanes):
         if lane.slow:
-            lines.append(f"{name}: slow, measures nothing until it is not")
+            lines.append(f"{worker}: slow, measures nothing until it is not")
             continue
-        done = f"{name}: {count(lane.measured)} measured"
+        done = f"{worker}: {count(lane.measured)} measured"
         lines.append(done if lane.now is None else f"{done}; now {_now_words(lane.now)}")
     if (more := len(lines) - SHOWN) > 0:
         rest = plural(more, "and {number} more worker", "and {number} more workers")

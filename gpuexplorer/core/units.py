@@ -118,12 +118,11 @@ def speed_than(
     words = speed(times_ratio, low, high, verdict)
     if words == "as fast":
         return f"as fast as {other}"
+    interval = words.partition("(")[2].removesuffix(")")
     if words.startswith("as fast "):
-        interval = words.removeprefix("as fast ")
-        return f"as fast {interval} as {other}"
+        return f"as fast ({interval}) as {other}"
     if words.startswith("can't tell "):
-        interval = words.removeprefix("can't tell ")
-        return f"can't tell from {other} {interval}"
+        return f"can't tell from {other} ({interval})"
     return f"{words} than {other}"
 
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from gpuexplorer.cli.checks import Check
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
-from gpuexplorer.core.language import tr
+from gpuexplorer.core.language import about, tr
 from gpuexplorer.core.private import without_private
 from gpuexplorer.gui.child import Child
 from gpuexplorer.gui.info_dialog import InfoDialog
@@ -142,7 +142,7 @@ class DoctorDialog(InfoDialog):
                 mark, colour = MARKS[check.status]
                 parts.append(
                     f'<tr><td width="18" style="color: {colours.colour(colour)}">{mark}</td>'
-                    f"<td>{escape(tr(check.name))}: {escape(tr(check.found))}"
+                    f"<td>{escape(about(check.name, check.found))}"
                 )
                 if check.remedy:
                     muted = colours.colour("muted")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from gpuexplorer.cli.parser import COMMANDS
 from gpuexplorer.core import language
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.text import columns, wrapped
+from tests.support.cli import run_cli
 from tests.support.made_up import untranslated
 from tests.words.files import write_made_up
 
@@ -165,3 +167,11 @@ def test_a_section_of_the_self_test_is_named_as_its_option_names_it(
     assert tr("occupancy") != "occupancy"
     assert row.startswith("occupancy ")
     assert heads.startswith(tr("section"))
+
+
+def test_the_doctor_has_one_kind_of_colon_in_a_language(tmp_path: Path) -> None:
+    done = run_cli("doctor", "--language", "zh_CN", cwd=tmp_path)
+    found = [line for line in done.stdout.splitlines() if line.startswith(("  ✓ ", "  ! ", "  ✗ "))]
+    assert len(found) > 10
+    assert all("：" in line for line in found), found
+    assert not [line for line in found if re.match(r"\s+\S [^：]*: ", line)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.language import available, current, tr, use
+from gpuexplorer.core.language import about, available, current, tr, use
 from gpuexplorer.core.language.catalogue import Catalogue, Entry, read_catalogue, written
 from gpuexplorer.core.language.reader import JOINTS, SYMBOLS, Reader, parts_of
 from gpuexplorer.core.units import listed, plural
@@ -310,3 +310,21 @@ def test_what_was_chosen_comes_before_the_system(folder: Path) -> None:
     assert available.chosen(remembered="de", environ=environ) == "de"
     assert available.chosen("system", remembered="de", environ=environ) == "zh_CN"
     assert available.chosen(system=["zh-Hans-CN", "en"], environ={}) == "zh_CN"
+
+
+def test_what_is_found_of_a_name_has_the_languages_colon_whether_either_is_told_or_not() -> None:
+    assert about("numpy", "2.4.6") == "numpy: 2.4.6"
+    use("zh_CN")
+    try:
+        told = [about("numpy", "2.4.6"), about("others", "none"), about("display", "none")]
+        ended = [tr("Sweep: 3 measured"), tr("the fastest, chosen, without tuning")]
+        shown = [
+            tr(word) for word in ("rungs", "libraries", "memory copy", "memory triad", "system")
+        ]
+        beside = tr("can't tell from torch (0.979–1.15)")
+    finally:
+        use("en")
+    assert told == ["numpy：2.4.6", "其他：无", "显示：无"]
+    assert ended == ["扫描：已测量 3", "最快、已选用、不调优时"]
+    assert shown == ["级", "库", "内存复制", "内存三元运算", "系统"]
+    assert beside == "与 torch 分不出快慢（0.979–1.15）"

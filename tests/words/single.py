@@ -43,27 +43,28 @@ NAMES = """
 SMALL = """
     access accesses added advice all allocate allowed alone analysed arithmetic array arrays
     bandwidth barriers baseline before begun beside best block blocks board cache caches calibrated
-    calibrating calibration calls cancelled cannot ceiling change changed check checks clock cold
-    combination commands compare compared comparing comparison compile compiled compulsory compute
-    configuration configurations conflicts control conversion counted counters damaged default
-    delete deleted device devices difference differences display document done download downloading
-    driver drivers effect empty ended energy engine engines entry error errors evaluations
-    everything everywhere exact exercise export failed fallback far faster figure figures file
-    files finished finishing folder folders free full gradients group hardware highest history hot
-    how idle implementations inputs install installing instructions integer interpreter interrupted
-    job jobs kernel kernels kind largest launch launches left lesson lessons line linear live load
-    log long lost machine measured measuring median medians memory minutes model name needed noise
-    none note notes nothing number numbers occupancy operator operators optimiser options other
-    others outcome outliers output outputs package packages passed passes peak person phases pinned
-    place plan points power precision precisions predicted program programs rate ratio read ready
-    reference refused registers remarks remedy request requested requests result rounds run rung
-    running runs same sample samples seconds section sectors seed self shapes share size sizes
-    skipped slower source space speed speed-up stack standing starred start starting state stopped
-    stopping study sum sums suspect suspended sweep switch switches tag tags temperature tensor
-    text thread threads throttled throughput time timing title today tolerance total transfer
-    transfers trust tunable tunables tuned tuning turns units unknown untouched usage used user
-    value variant variants verdict verified verifying version versions voltage waiting warning what
-    when where window work workload workloads write wrong yes yesterday yours
+    calibrating calibration calls cancelled cannot ceiling change changed check checks chosen clock
+    cold combination commands compare compared comparing comparison compile compiled compulsory
+    compute configuration configurations conflicts control conversion counted counters damaged
+    default delete deleted device devices difference differences display document done download
+    downloading driver drivers effect empty ended energy engine engines entry error errors
+    evaluations everything everywhere exact exercise export failed fallback far faster figure
+    figures file files finished finishing folder folders free full gradients group hardware highest
+    history hot how idle implementations inputs install installing instructions integer interpreter
+    interrupted job jobs kernel kernels kind largest launch launches left lesson lessons libraries
+    line linear live load log long lost machine measured measuring median medians memory minutes
+    model name needed noise none note notes nothing number numbers occupancy operator operators
+    optimiser options other others outcome outliers output outputs package packages passed passes
+    peak person phases pinned place plan points power precision precisions predicted program
+    programs rate ratio read ready reference refused registers remarks remedy request requested
+    requests result rounds run rung rungs running runs same sample samples seconds section sectors
+    seed self shapes share size sizes skipped slower source space speed speed-up stack standing
+    starred start starting state stopped stopping study sum sums suspect suspended sweep switch
+    switches system tag tags temperature tensor text thread threads throttled throughput time timing
+    title today tolerance total transfer transfers trust tunable tunables tuned tuning turns units
+    unknown untouched usage used user value variant variants verdict verified verifying version
+    versions voltage waiting warning what when where window work workload workloads write wrong yes
+    yesterday yours
 """
 """Words that begin with a small letter."""
 

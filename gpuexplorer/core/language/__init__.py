@@ -38,6 +38,16 @@ def tr(text: str) -> str:
     return with_comma(told) if _comma and not _in_file.get() else told
 
 
+def about(what: str, said: str) -> str:
+    """Return ``what: said`` with the language's colon, each of them told by itself.
+
+    For names beside what is found of them, none of which may be words of ours.
+    """
+    if _reader is None:
+        return f"{tr(what)}: {tr(said)}"
+    return _reader.about(tr(what), tr(said))
+
+
 def changes() -> bool:
     """Return whether ``tr`` changes anything here: else what is long need not be walked through."""
     return _reader is not None or (_comma and not _in_file.get())

@@ -227,6 +227,10 @@ class Reader:
         """Return a text as the language says it."""
         return self._part(text).text
 
+    def about(self, what: str, said: str) -> str:
+        """Return what something is and what is said of it, both told, with the colon between."""
+        return filled(self._joints[ABOUT], {"what": what, "said": said})
+
     def _part(self, text: str) -> Reading:
         found = self._kept.get(text)
         if found is None:
