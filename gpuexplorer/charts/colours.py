@@ -17,6 +17,8 @@ from gpuexplorer.core.units import si_scale
 
 Floats = npt.NDArray[np.float64]
 STEPS = 256
+INK, PAPER = "#010101", "#fefefe"
+"""Of words on colours; none of a theme's, which a report exchanges for another theme's."""
 _LIGHTNESS = (0.28, 0.42, 0.56, 0.70, 0.82, 0.94)
 _CHROMA = (0.09, 0.115, 0.095, 0.115, 0.155, 0.13)
 _HUE = (300.0, 275.0, 225.0, 168.0, 128.0, 106.0)
@@ -51,9 +53,28 @@ def shared_prefix(axis: Axis) -> tuple[float, str]:
     return si_scale(best or 1.0)
 
 
-def is_light(fraction: float) -> bool:
-    """Whether words on the colour at ``fraction`` have to be dark."""
-    return fraction > 0.52
+def words_at(fraction: float) -> str:
+    """Return the colour of words on the scale's colour at ``fraction``."""
+    return words_on(colour_at(fraction))
+
+
+@lru_cache(maxsize=2 * STEPS)
+def words_on(colour: str) -> str:
+    """Return the colour of words on ``#rrggbb``: the one of the two that stands out more.
+
+    Either does by 4.5 times at least, by WCAG 2.2, whatever the colour is.
+    """
+    ends = {words: sorted((_luminance(colour), _luminance(words))) for words in (INK, PAPER)}
+    return max(ends, key=lambda words: (ends[words][1] + 0.05) / (ends[words][0] + 0.05))
+
+
+def _luminance(colour: str) -> float:
+    """Return the relative luminance of ``#rrggbb``, by WCAG 2.2."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 @lru_cache(maxsize=1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuexplorer.charts.colours import colour_scale, is_light, shared_prefix
+from gpuexplorer.charts.colours import colour_scale, shared_prefix, words_at
 from gpuexplorer.charts.spec import Axis, Panel, Series
 from gpuexplorer.charts.style import Theme
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 13
 """Columns in which words still have room."""
-ON_LIGHT, ON_DARK = "#14181c", "#fefefe"
-"""Words on cells; no colour of a theme, which a report exchanges for another theme's."""
 WORDS_PT = 7.5
 TALL = 0.85
 """Above this height of a panel the scale has room for what it shows, below for the unit."""
@@ -62,10 +60,10 @@ def _words(axes: Axes, one: Series, norm: Any, backwards: bool) -> None:
         if not words:
             continue
         fraction = float(norm(z))
-        light = is_light(1 - fraction if backwards else fraction)
+        shade = 1 - fraction if backwards else fraction
         axes.text(
             x, y, words, ha="center", va="center", size=WORDS_PT,
-            color=ON_LIGHT if light else ON_DARK,
+            color=words_at(shade),
         )  # fmt: skip
 
 

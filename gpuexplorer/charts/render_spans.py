@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpuexplorer.charts.colours import words_on
 from gpuexplorer.charts.spec import Series
 from gpuexplorer.charts.style import Theme
 
@@ -18,8 +19,6 @@ LETTER = 0.0066
 """Width of a letter as a share of the panel's."""
 WORDS_PT = 6.5
 MOST_WORDS = 600
-ON_LIGHT, ON_DARK = "#14181c", "#fefefe"
-"""Words on bars; no colour of a theme, which a report exchanges for another theme's."""
 
 
 def draw_spans(axes: Axes, one: Series, theme: Theme) -> None:
@@ -50,15 +49,9 @@ def draw_spans(axes: Axes, one: Series, theme: Theme) -> None:
     fits = [i for i, words in enumerate(one.labels) if words and one.z[i] > room * (len(words) + 2)]
     if len(fits) > MOST_WORDS:
         fits = sorted(fits, key=lambda i: -float(one.z[i]))[:MOST_WORDS]
-    words_colour = ON_LIGHT if _is_light(colour) else ON_DARK
+    words_colour = words_on(colour)
     for i in fits:
         axes.text(
             float(left[i] + one.z[i] / 2), float(one.y[i]), one.labels[i], ha="center",
             va="center", size=WORDS_PT, color=words_colour, clip_on=True, zorder=3,
         )  # fmt: skip
-
-
-def _is_light(colour: str) -> bool:
-    """Return whether words on a colour have to be dark (its luminance, Rec. 709)."""
-    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.45

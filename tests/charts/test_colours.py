@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gpuexplorer.charts.colours import colour_at, colour_scale, is_light, oklab_path, srgb
+from gpuexplorer.charts.colours import colour_at, colour_scale, oklab_path, srgb, words_at, words_on
 from gpuexplorer.charts.style import THEMES
 
 # What linear light becomes for eyes without one kind of cone: Machado, Oliveira and Fernandes
@@ -79,15 +79,26 @@ def test_grey_paper_keeps_the_order() -> None:
     assert np.all(np.diff(luminance) > 0)
 
 
-def test_words_on_every_colour_can_be_read() -> None:
-    for fraction in np.linspace(0, 1, 101).tolist():
-        colour = colour_at(fraction)
+def contrast(one: str, other: str) -> float:
+    found = []
+    for colour in (one, other):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-        luminance = float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
-        dark_words = (luminance + 0.05) / 0.055
-        light_words = 1.05 / (luminance + 0.05)
-        assert (dark_words if is_light(fraction) else light_words) >= 3.0
+        found.append(float(np.dot(linear, (0.2126, 0.7152, 0.0722))))
+    return (max(found) + 0.05) / (min(found) + 0.05)
+
+
+def test_words_on_every_colour_can_be_read() -> None:
+    for fraction in np.linspace(0, 1, 101).tolist():
+        assert contrast(colour_at(fraction), words_at(fraction)) >= 4.5
+
+
+def test_words_on_the_colours_of_a_chart_can_be_read_in_every_theme() -> None:
+    for theme in THEMES.values():
+        for colour in (*theme.palette, theme.muted):
+            assert contrast(colour, words_on(colour)) >= 4.5, colour
+    greys = [f"#{grey:02x}{grey:02x}{grey:02x}" for grey in range(256)]
+    assert min(contrast(grey, words_on(grey)) for grey in greys) >= 4.5
 
 
 def test_the_ends_of_the_scale_hold_everything_beyond() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QScrollArea, QToolButton
 from pytestqt.qtbot import QtBot
@@ -19,8 +20,9 @@ from gpuexplorer.gui.model.device import DeviceTrack
 from gpuexplorer.gui.plots.base import Plot
 from gpuexplorer.gui.plots.device import MISSING_HEIGHT, PADDING, ROW_HEIGHT, DevicePlots
 from gpuexplorer.gui.plots.telemetry import TelemetryStrip
-from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.gui.theme import Choice, make_theme, theme
 from tests.gui.driver import find, until, wait_measured
+from tests.gui.looks import LEAST_CONTRAST, contrast, drawn
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
@@ -115,6 +117,28 @@ def test_the_line_is_drawn_where_the_timing_plot_has_its_axis(plots: DevicePlots
         if image.pixelColor(free_x, y).blue() > image.pixelColor(free_x, y).red() + 60
     ]
     assert drawn, "the power's line is there"
+
+
+@pytest.mark.parametrize("choice", ["light", "dark", "contrast"])
+@pytest.mark.parametrize("held_by", ["power cap", "power brake"])
+def test_why_the_clock_was_held_stands_out_from_its_band(
+    plots: DevicePlots, choice: Choice, held_by: str
+) -> None:
+    made = theme()
+    before = made.choice
+    made.choose(choice)
+    try:
+        plots._timing.resize(500, 200)
+        plots._timing.show()
+        plots._timing.box.setXRange(1.9, 3.1, padding=0)
+        fill(plots._track, held_by=held_by)
+        plots.refresh()
+        left, right = plots._area()
+        begin = left + (2.0 - 1.9) / 1.2 * (right - left)
+        found = contrast(drawn(plots), QRect(int(begin) + 3, PADDING + 2, 40, 12))
+    finally:
+        made.choose(before)
+    assert found is not None and found >= LEAST_CONTRAST
 
 
 def shade(plots: DevicePlots, held_by: str) -> QColor:

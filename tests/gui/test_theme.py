@@ -16,8 +16,9 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.style import THEMES
 from gpuexplorer.core import resources
+from gpuexplorer.gui.code.instructions import TINT
 from gpuexplorer.gui.settings import Settings
-from gpuexplorer.gui.theme import Choice, Theme, forget_styles, theme
+from gpuexplorer.gui.theme import Choice, Theme, blend, forget_styles, theme
 from tests.gui import looks
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until
@@ -134,6 +135,22 @@ def test_words_of_high_contrast_stand_out_seven_times() -> None:
     chart = THEMES["contrast"]
     assert chart.panel == colours["panel"]
     assert all((luminance(c) + 0.05) / 0.05 > 7 for c in (chart.text, chart.muted))
+
+
+@pytest.mark.parametrize("name", ["light", "dark", "contrast"])
+def test_code_stands_out_from_its_page_and_from_lines_that_are_marked(name: str) -> None:
+    colours = tomllib.loads(resources.text("themes", f"{name}.toml"))
+    chart = THEMES[name]
+    tint = blend(chart.palette[1], chart.panel, TINT)
+    faint = {
+        (word, behind): ratio
+        for word in WORDS
+        if word == "text" or word.startswith("code_")
+        for behind in (colours["panel"], colours["selection"], colours["hover"], tint)
+        for low, high in [sorted((luminance(colours[word]), luminance(behind)))]
+        if (ratio := (high + 0.05) / (low + 0.05)) < 4.5
+    }
+    assert not faint
 
 
 def test_a_system_of_high_contrast_is_followed(

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpuexplorer.charts.render_heat import ON_DARK, ON_LIGHT
+from gpuexplorer.charts.colours import INK, PAPER
 from gpuexplorer.charts.style import THEMES
 from gpuexplorer.charts.words import when_words
 from gpuexplorer.core.compared import comparison_json
@@ -272,4 +272,4 @@ def test_a_page_appears_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def test_words_on_the_cells_of_a_heat_map_keep_their_colours() -> None:
     used = {colour.lower() for colour in variables(THEMES["light"]).values()}
-    assert not {ON_LIGHT, ON_DARK} & used
+    assert not {INK, PAPER} & used

@@ -216,7 +216,7 @@ class DevicePlots(QWidget):
             fill = QColor(blend(colours.colour(colour), colours.chart.panel, strength))
             painter.fillRect(band, fill)
             if named:
-                painter.setPen(colours.q(colour))
+                painter.setPen(colours.q("text" if span.slowed else "muted"))
                 room = QRectF(begin + 3, area.top() - 3, area.right() - begin, 14)
                 painter.drawText(room, Qt.AlignmentFlag.AlignLeft, tr(clock_words(span.reasons)))
 

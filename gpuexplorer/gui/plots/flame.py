@@ -17,6 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip
 
+from gpuexplorer.charts.colours import words_on
 from gpuexplorer.charts.operators import OTHER
 from gpuexplorer.core.language import tr
 from gpuexplorer.gui import typeface
@@ -34,7 +35,6 @@ WORDS_FROM_PX = 26.0
 NEAR_PX = 3.0
 LEAST_RANGE_S = 1e-7
 ZOOM, PAN = 0.8, 0.15
-ON_LIGHT, ON_DARK = "#14181c", "#ffffff"
 FOCUS_PX = 2.0
 DIMMED = 0.28
 """How strongly other calls show while one operator is picked out."""
@@ -125,7 +125,7 @@ class FlameItem(pg.GraphicsObject):  # type: ignore[misc]
             if rect.width() < WORDS_FROM_PX:
                 continue
             fill = self._colour(int(seen.colour[i]), dim=dims and not seen.picked[i])
-            painter.setPen(QPen(QColor(_words_on(fill))))
+            painter.setPen(QPen(QColor(words_on(fill))))
             words = flame.labels[int(flame.name[seen.index[i]])]
             painter.drawText(
                 rect.adjusted(3, 0, -3, 0),
@@ -150,13 +150,6 @@ class FlameItem(pg.GraphicsObject):  # type: ignore[misc]
         chart = theme().chart
         colour = chart.muted if slot == OTHER else chart.palette[slot % len(chart.palette)]
         return blend(colour, chart.panel, DIMMED) if dim else colour
-
-
-def _words_on(colour: str) -> str:
-    """Return dark words for a light colour, and the other way round (luminance of Rec. 709)."""
-    made = QColor(colour)
-    light = 0.2126 * made.redF() + 0.7152 * made.greenF() + 0.0722 * made.blueF()
-    return ON_LIGHT if light > 0.45 else ON_DARK
 
 
 class FlamePlot(Plot):

@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gpuexplorer.charts.colours import colour_at, is_light
+from gpuexplorer.charts.colours import INK, colour_at, words_at
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.language import tr
 from gpuexplorer.gui import typeface
@@ -43,7 +43,6 @@ ROOMY = QSizeF(26, 16)
 """Cells at least so large have round corners, a gap between them, and occupancy as a bar."""
 WORDS_ROOM = 6
 """Pixels beside a value in its cell."""
-DARK_WORDS, LIGHT_WORDS = "#14181c", "#ffffff"
 
 
 class MapDrawing(QWidget):
@@ -307,7 +306,7 @@ class MapDrawing(QWidget):
         if self._stale:
             painter.setPen(theme().q("text"))
         else:
-            painter.setPen(QColor(DARK_WORDS if is_light(shade) else LIGHT_WORDS))
+            painter.setPen(QColor(words_at(shade)))
         painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
         painter.setPen(Qt.PenStyle.NoPen)
 
@@ -318,7 +317,7 @@ class MapDrawing(QWidget):
         occupancy = occupancy_of(cell)
         if occupancy is None:
             return
-        ink = QColor(DARK_WORDS if is_light(shade) else LIGHT_WORDS)
+        ink = QColor(words_at(shade))
         roomy = rect.width() >= ROOMY.width() and rect.height() >= ROOMY.height()
         if roomy:
             faint = QColor(ink)
@@ -349,9 +348,7 @@ class MapDrawing(QWidget):
         if not self._stale:
             for block in held.ties:
                 if block in numbers and len(held.ties) > 1:
-                    self._ring(
-                        painter, self.cell_rect(numbers[block]), QColor(DARK_WORDS), 1.4, 2.5
-                    )
+                    self._ring(painter, self.cell_rect(numbers[block]), QColor(INK), 1.4, 2.5)
             if held.step is not None and held.step.next in numbers:
                 rect = self.cell_rect(numbers[held.step.next])
                 self._ring(painter, rect, theme().q("accent"), 2.0, 1.0)
@@ -400,7 +397,7 @@ class MapDrawing(QWidget):
         font = QFont(painter.font())
         font.setPointSizeF(7)
         painter.setFont(font)
-        painter.setPen(QColor(DARK_WORDS))
+        painter.setPen(QColor(INK))
         corner = QRectF(rect.left() + 2, rect.top() + 1, 14, 13)
         painter.drawText(corner, Qt.AlignmentFlag.AlignCenter, "★")
         painter.setPen(Qt.PenStyle.NoPen)

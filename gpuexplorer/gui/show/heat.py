@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gpuexplorer.charts.colours import colour_scale, is_light
+from gpuexplorer.charts.colours import colour_scale, words_at
 from gpuexplorer.charts.spec import Axis, Floats, Panel, Series
 from gpuexplorer.charts.style import Theme
 from gpuexplorer.core.language import tr
@@ -30,7 +30,6 @@ LEAST_HEIGHT = 15
 """Pixels of a cell that has room for its words."""
 EMPTY_SHARE = 0.35
 """How strongly cells without a value are drawn, in the colour of the grid."""
-ON_LIGHT, ON_DARK = "#14181c", "#fefefe"
 SCALE_WIDTH = 112
 
 
@@ -132,7 +131,7 @@ class HeatItem(pg.GraphicsObject):  # type: ignore[misc]
                 whole.left() + x * cell.width(), whole.bottom() - (y + 1) * cell.height(),
                 cell.width(), cell.height(),
             )  # fmt: skip
-            painter.setPen(QColor(ON_LIGHT if is_light(float(shade)) else ON_DARK))
+            painter.setPen(QColor(words_at(float(shade))))
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, words)
 
 
