@@ -116,6 +116,7 @@ class SweepJob(EngineJob):
                 ceilings=self._ceilings_of,
                 on_step=self._step,
                 on_trouble=self.troubled.emit,
+                listed=False,
             )
             self.begun.emit(
                 Begun(list(sweep.cells), sweep.resumed, sweep.unreadable, sweep.continues)

@@ -196,7 +196,10 @@ class Keeping:
             with self._lock:
                 document, runs = self._document, dict(self._waiting)
                 finished = self._ended and self._finishes
-            results = (run.result() if isinstance(run, RunRecord) else run for run in runs.values())
+            results = (
+                run.result(listed=False) if isinstance(run, RunRecord) else run
+                for run in runs.values()
+            )
             store.add_group(self._kind, document, results, group=self._id, finished=finished)
             with self._lock:
                 self.group, self.finished = self._id, finished

@@ -110,7 +110,7 @@ class Recorded:
     def outcome(self) -> SweepCell:
         """Return the cell with the document of its run, or why it has none."""
         cell = SweepCell(self.point, skipped=self.skipped or None)
-        return cell.measured(self.record.result()) if self.record is not None else cell
+        return cell.measured(self.record.result(listed=False)) if self.record is not None else cell
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ import msgspec
 import gpuexplorer
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.core.ceilings import Ceilings
+from gpuexplorer.core.chunked import as_list
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
@@ -84,7 +85,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
 
-encode = msgspec.msgpack.Encoder().encode
+encode = msgspec.msgpack.Encoder(enc_hook=as_list).encode
 read_work = msgspec.msgpack.Decoder(Work).decode
 read_outcome = msgspec.msgpack.Decoder(Outcome).decode
 

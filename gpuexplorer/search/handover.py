@@ -11,7 +11,7 @@ from gpuexplorer.engine.record import RunRecord
 
 
 class Handover:
-    """Makes the documents of records and hands them to ``take``, in order.
+    """Makes the documents of records and hands them to ``take``, in order; samples are arrays.
 
     Making and storing one takes milliseconds. While a GPU measures, a thread has the time; a CPU
     device would be disturbed by it, so there it is done between two launches. What ``take`` raises
@@ -26,14 +26,14 @@ class Handover:
     def put(self, record: RunRecord) -> None:
         """Hand over what a record holds now; later additions are not waited for."""
         if record.prepared.device.kind != "gpu":
-            self._take(record.result())
+            self._take(record.result(listed=False))
             return
         while self._pending and self._pending[0].done():
             self._pending.popleft().result()
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="handover")
         copy = record.snapshot()
-        self._pending.append(self._thread.submit(lambda: self._take(copy.result())))
+        self._pending.append(self._thread.submit(lambda: self._take(copy.result(listed=False))))
 
     def close(self) -> None:
         """Wait until everything is handed over."""

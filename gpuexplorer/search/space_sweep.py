@@ -47,11 +47,12 @@ class SpaceSweep:
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
         on_step: Callable[[SweepStep], None] | None = None,
         on_trouble: Callable[[ExplorerError], None] | None = None,
+        listed: bool = True,
     ) -> None:
         """``store`` keeps every run as soon as it is done; with ``resume`` what the latest sweep of
         the same finished there is not measured again, or the one with the id ``into``.
         ``python`` is the engine's interpreter, ``ceilings`` finds calibrations, ``on_trouble`` is
-        told once when the store fails.
+        told once when the store fails. Samples are arrays unless they shall be ``listed``.
         """
         self.space, self.workload = space, workload
         self.measuring = measuring or Measuring()
@@ -82,6 +83,7 @@ class SpaceSweep:
             ahead=BuildAhead(workload, devices, python),
             on_step=on_step,
             least_s=least_launch_s(workload, devices, ceilings) if ceilings is not None else None,
+            listed=listed,
         )
 
     @property

@@ -134,13 +134,15 @@ class Sweep:
         ahead: Ahead | None = None,
         on_step: Callable[[SweepStep], None] | None = None,
         least_s: Callable[[RunConfig], float | None] | None = None,
+        listed: bool = True,
     ) -> None:
-        """``seed`` decides the order; ``least_s`` is ``Estimator``'s."""
+        """``seed`` decides the order; ``least_s`` is ``Estimator``'s, ``listed`` a record's."""
         self.workload = workload
         self.cells = list(cells)
         self.measuring = measuring
         self.keeper = keeper
         self._ahead, self.on_step = ahead, on_step
+        self._listed = listed
         waiting = [(i, c.point.config) for i, c in enumerate(self.cells) if c.waiting]
         configs = [config for _, config in waiting if config is not None]
         self._order = [waiting[i][0] for i in measuring_order(configs, seed)]
@@ -254,7 +256,8 @@ class Sweep:
         started = time.perf_counter()
         outcome: RunResult | ExplorerError
         try:
-            outcome = engine.measure(self._config(index), self.workload, self.measuring).result()
+            record = engine.measure(self._config(index), self.workload, self.measuring)
+            outcome = record.result(listed=self._listed)
         except EngineGone:
             raise
         except ExplorerError as error:

@@ -108,7 +108,7 @@ def _inside(value: Any) -> list[object]:
     if isinstance(value, msgspec.Struct):
         return [getattr(value, name) for name in value.__struct_fields__]
     if dataclasses.is_dataclass(value):
-        return list(vars(value).values())
+        return [getattr(value, field.name) for field in dataclasses.fields(value)]
     if isinstance(value, dict):
         return [*value, *value.values()]
     if isinstance(value, (list, tuple)):
