@@ -102,7 +102,7 @@ lint: setup-test
 	$(PY) -m ruff format --check .
 
 typecheck: setup-test
-	$(PY) -m mypy
+	$(PY) -m mypy --num-workers 2
 
 imports: setup-test
 	.venv/bin/lint-imports

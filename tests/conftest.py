@@ -87,16 +87,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Those that run alone come last, side by side: everybody waits for the longest of the others
     before the first of them, and not before each.
     """
-    elsewhere = [Path(name).resolve() for name in config.getoption("--only-torch-in")]
+    folders = [Path(name).resolve() for name in config.getoption("--only-torch-in")]
+    elsewhere = {
+        path: any(path.is_relative_to(folder) for folder in folders)
+        for path in {item.path for item in items}
+    }
     seed = config.getoption("--order-seed")
     here = [
         item
         for item in items
         if (seed is not None or item.get_closest_marker("long") is None)
-        and (
-            item.get_closest_marker("torch") is not None
-            or not any(item.path.is_relative_to(path) for path in elsewhere)
-        )
+        and (item.get_closest_marker("torch") is not None or not elsewhere[item.path])
     ]
     if len(here) < len(items):
         kept = set(here)
