@@ -140,7 +140,10 @@ class Cluster(Closing):
 
     def close(self) -> None:
         """Leave the cluster; its workers stay."""
-        self.client.close()
+        # What became of a connection that was being made anew does not matter any more; of one that
+        # has data before its TLS tornado says ValueError.
+        with suppress(OSError, ValueError):
+            self.client.close()
 
     def on_trouble(self, sentence: str) -> None:
         """Tell the user something."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.place import find_cluster
 from gpuexplorer.core.errors import InputError
 from tests.support.cli import assert_one_sentence, run_cli
@@ -101,3 +103,11 @@ def test_a_sweep_refuses_what_does_not_go_with_a_cluster(
 ) -> None:
     done = run_cli("sweep", "matmul", "--block-x", "8,16", *options, cwd=tmp_path)
     assert said in assert_one_sentence(done, 2)
+
+
+@pytest.mark.parametrize("error", [OSError("gone"), ValueError("IOStream is not idle")])
+def test_leaving_says_nothing_of_a_connection_that_was_being_made_anew(error: Exception) -> None:
+    cluster = Cluster.__new__(Cluster)
+    cluster.client = Mock(close=Mock(side_effect=error))
+    cluster.close()
+    cluster.client.close.assert_called_once()
