@@ -57,7 +57,7 @@ def draw_heat(axes: Axes, panel: Panel, theme: Theme) -> None:
 def _words(axes: Axes, one: Series, norm: Any, backwards: bool) -> None:
     """Write each cell's words, dark on light and light on dark."""
     for x, y, z, words in zip(one.x, one.y, one.z, one.labels, strict=False):
-        if not words:
+        if not words or np.isnan(z):  # what was not measured is in no colour of the scale
             continue
         fraction = float(norm(z))
         shade = 1 - fraction if backwards else fraction

@@ -127,6 +127,8 @@ class HeatItem(pg.GraphicsObject):  # type: ignore[misc]
         if not longest or longest + 4 > cell.width() or cell.height() < for_text(LEAST_HEIGHT):
             return
         for x, y, shade, words in zip(one.x, one.y, self._shades, one.labels, strict=False):
+            if not words or np.isnan(shade):  # what was not measured is in no colour of the scale
+                continue
             box = QRectF(
                 whole.left() + x * cell.width(), whole.bottom() - (y + 1) * cell.height(),
                 cell.width(), cell.height(),

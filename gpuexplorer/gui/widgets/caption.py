@@ -66,7 +66,8 @@ class CaptionLine(QFrame):
         if self._offers:
             layout.addWidget(self.back)
             self.back.ensurePolished()
-            self.setMinimumHeight(self.back.sizeHint().height() + 2)  # nothing moves when it comes
+            two = 2 * self.words.fontMetrics().lineSpacing()
+            self.setMinimumHeight(max(self.back.sizeHint().height(), two) + 2)  # nothing moves
         else:
             self.back.setParent(self)
         if lines == 1:
