@@ -211,7 +211,7 @@ class Panels(QSplitter):
         column = QVBoxLayout(view)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        self.caption = CaptionLine("live", dims=(plots,))
+        self.caption = CaptionLine("live", dims=(plots,), most=1)  # the column beside has it whole
         self.caption.restored.connect(self.restored)
         column.addWidget(CaptionAndPins(self.caption, self.pins))
         column.addWidget(plots, 1)

@@ -36,9 +36,18 @@ class CaptionLine(QFrame):
     restored = Signal(object)
 
     def __init__(
-        self, name: str, *, dims: Sequence[QWidget] = (), lines: int = 1, back: bool = True
+        self,
+        name: str,
+        *,
+        dims: Sequence[QWidget] = (),
+        lines: int = 1,
+        most: int = 2,
+        back: bool = True,
     ) -> None:
-        """``dims`` are the widgets that show the result; ``back`` offers to put the knobs back."""
+        """``dims`` are the widgets that show the result; ``back`` offers to put the knobs back.
+
+        A caption of one line takes ``most`` where it is narrow, and has the place of so many.
+        """
         super().__init__()
         self.setObjectName(f"{name}Caption")
         self._caption: Caption | None = None
@@ -48,7 +57,7 @@ class CaptionLine(QFrame):
         self._told_whole = lines == 1
         """Whether there is room to say where a result comes from; else its tip does."""
         self._veils = [Veil(widget) for widget in dims]
-        self.words: QLabel = Remarks() if lines == 1 else QLabel()
+        self.words: QLabel = Remarks(lines=most) if lines == 1 else QLabel()
         self.words.setObjectName(f"{name}CaptionWords")
         self.words.setProperty("role", "muted")
         self.back = small_button(
@@ -66,12 +75,12 @@ class CaptionLine(QFrame):
         if self._offers:
             layout.addWidget(self.back)
             self.back.ensurePolished()
-            two = 2 * self.words.fontMetrics().lineSpacing()
-            self.setMinimumHeight(max(self.back.sizeHint().height(), two) + 2)  # nothing moves
+            all_lines = most * self.words.fontMetrics().lineSpacing()
+            self.setMinimumHeight(max(self.back.sizeHint().height() + 2, all_lines))
         else:
             self.back.setParent(self)
         if lines == 1:
-            layout.setContentsMargins(12, 1, 8, 1)
+            layout.setContentsMargins(12, 0, 8, 0)
         else:
             layout.setContentsMargins(0, 1, 4, 1)
             self.words.setWordWrap(True)
