@@ -17,7 +17,7 @@ from gpuexplorer.core.units import percent, plural, quantity, speed, speed_inter
 from gpuexplorer.core.verdict import Verdict
 
 VERDICT_COLOURS: dict[Verdict, int] = {"faster": 2, "slower": 1, "same": 0, "can't tell": 3}
-"""Slots in the palette, here and in the window."""
+"""Slots in the palette of a chart's marks; words have colours of their own."""
 EMPTY = (0.8, 1.25)
 LEAST_SPAN = 0.04
 """Of the axis, as a natural logarithm: four percent."""

@@ -204,7 +204,7 @@ class EngineProcess:
             while (body := protocol.read_body(stream)) is not None:
                 told = protocol.engine_decoder.decode(body)
                 if isinstance(told, protocol.Prepared):
-                    told = before = protocol.shared(told, before)
+                    told = before = protocol.reusing(told, before)
                 self._deliver(self, told)
         except protocol.NoEngine as nothing:
             self.flooded = nothing.flooded

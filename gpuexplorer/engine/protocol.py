@@ -221,7 +221,7 @@ class Prepared(Message, frozen=True, kw_only=True):
 T = TypeVar("T")
 
 
-def shared(told: T, before: object) -> T:
+def reusing(told: T, before: object) -> T:
     """Return what was told with every part that is as it was told before taken from there.
 
     Of one run after another next to all is the same: each would keep 8 kB of its own, and a window
@@ -230,13 +230,13 @@ def shared(told: T, before: object) -> T:
     if type(told) is not type(before):
         return told
     if isinstance(told, msgspec.Struct):
-        parts = {f: shared(getattr(told, f), getattr(before, f)) for f in told.__struct_fields__}
+        parts = {f: reusing(getattr(told, f), getattr(before, f)) for f in told.__struct_fields__}
         same = all(part is getattr(before, f) for f, part in parts.items())
         return before if same else type(told)(**parts)
     if told == before:
         return before
     if isinstance(told, list) and isinstance(before, list) and len(told) == len(before):
-        return cast(T, [shared(*both) for both in zip(told, before, strict=True)])
+        return cast(T, [reusing(*both) for both in zip(told, before, strict=True)])
     return told
 
 
