@@ -237,11 +237,11 @@ def test_new_values_change_what_is_there_and_keep_the_zoom(qtbot: QtBot) -> None
 
     view = shown(qtbot, made(1.0))
     (panel,) = view.panels
-    items = list(panel.plot.getPlotItem().items)
+    items = list(panel.plot.area.items)
     panel.plot.box.setRange(xRange=(1.5, 2.5), yRange=(1, 2), padding=0)
     panel.plot.box.sigRangeChangedManually.emit((True, True))
     view.show_chart(made(1.5))
-    assert view.panels == [panel] and list(panel.plot.getPlotItem().items) == items
+    assert view.panels == [panel] and list(panel.plot.area.items) == items
     assert panel.plot.box.viewRange()[0] == pytest.approx([1.5, 2.5])
     assert ticks(panel, "x")[0] == "1.6 s", "the axis moves with what is shown"
     centre = QPointF(panel.plot.viewport().rect().center()).toPoint()
@@ -366,7 +366,7 @@ def test_roles_have_the_dashes_of_files(qtbot: QtBot) -> None:
     for role in roles:
         line = series("s", "line", role, x=[1, 2], y=[1, 2])
         view = shown(qtbot, chart(Panel(x=TIME, y=TIME, series=(line,))))
-        (curve,) = [i for i in view.panels[0].plot.getPlotItem().items if hasattr(i, "yData")]
+        (curve,) = [i for i in view.panels[0].plot.area.items if hasattr(i, "yData")]
         assert curve.opts["pen"].dashPattern() == pytest.approx(STROKES[role].dash)
 
 
@@ -433,3 +433,12 @@ def test_a_finding_of_a_result_is_whole_in_a_low_window(qtbot: QtBot, qapp: QApp
         lines = page.finding.fitting().split("\n")
         assert " ".join(lines) == said and len(lines) > 1
         assert page.finding.height() >= len(lines) * page.finding.fontMetrics().height()
+
+
+def test_a_panel_makes_no_widgets_that_nobody_sees(qtbot: QtBot) -> None:
+    # pyqtgraph's own plots have a menu of some sixty: a chart of a dozen panels took 14 MiB.
+    shown(qtbot, chart(Panel(x=TIME, y=TIME, series=(points(),))))
+    before = set(QApplication.allWidgets())
+    panel = PanelView()
+    qtbot.addWidget(panel)
+    assert len(set(QApplication.allWidgets()) - before) < 20

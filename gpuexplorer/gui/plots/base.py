@@ -23,6 +23,7 @@ from PySide6.QtGui import (
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
+    QGraphicsGridLayout,
     QGraphicsItem,
     QGraphicsView,
     QLabel,
@@ -144,7 +145,40 @@ LEAST_HEIGHT = 66
 lines that are higher by a fifth, as those for Chinese have."""
 
 
-class Plot(pg.PlotWidget):  # type: ignore[misc]
+class PlotArea(pg.GraphicsWidget):  # type: ignore[misc]
+    """A view with an axis below it and one at its left.
+
+    In place of pyqtgraph's ``PlotItem``, which makes some sixty widgets for its context menu: with
+    them a plot takes ten times the memory, and a chart of a dozen panels a tenth of a second.
+    """
+
+    def __init__(self, x_axis: QuantityAxis, y_axis: QuantityAxis) -> None:
+        super().__init__()
+        self.x_axis, self.y_axis = x_axis, y_axis
+        self.box = pg.ViewBox(parent=self, enableMenu=False)
+        self.items: list[Any] = []
+        """What is drawn in the view."""
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        layout = QGraphicsGridLayout()
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.setSpacing(0)
+        self.setLayout(layout)
+        for axis, row, column in ((y_axis, 0, 0), (x_axis, 1, 1)):
+            axis.linkToView(self.box)
+            layout.addItem(axis, row, column)
+            axis.setZValue(-1000)  # its grid is behind what is drawn
+            axis.setFlag(QGraphicsItem.GraphicsItemFlag.ItemNegativeZStacksBehindParent)
+        layout.addItem(self.box, 0, 1)
+        layout.setRowStretchFactor(0, 100)
+        layout.setColumnStretchFactor(1, 100)
+
+    def show_grid(self, x: bool, y: bool, alpha: float) -> None:
+        """Draw lines at the ticks of these axes, so opaque."""
+        self.x_axis.setGrid(round(alpha * 255) if x else False)
+        self.y_axis.setGrid(round(alpha * 255) if y else False)
+
+
+class Plot(pg.GraphicsView):  # type: ignore[misc]
     """A plot in the theme's colours: drag pans, the wheel zooms in time, a double click follows."""
 
     painted = Signal()
@@ -157,21 +191,19 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
     def __init__(self, unit: str, x_unit: str = "s", parent: QWidget | None = None) -> None:
         self.x_axis = self.axis_class("bottom", x_unit)
         self.y_axis = self.axis_class("left", unit)
-        axes = {"bottom": self.x_axis, "left": self.y_axis}
-        super().__init__(parent, axisItems=axes, enableMenu=False)  # its menus take long to make
+        super().__init__(parent)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.enableMouse(False)  # the view takes it
         # A picture of the empty ground, as large as the plot, is drawn no faster than a colour.
         self.setCacheMode(QGraphicsView.CacheModeFlag.CacheNone)
         self.log = False
-        item = self.getPlotItem()
-        self.destroyed.connect(item.ctrlMenu.deleteLater)  # pyqtgraph gives its menu no parent
-        item.hideButtons()
-        item.setDownsampling(auto=True, mode="peak")
-        item.setClipToView(True)
-        item.showGrid(x=False, y=True, alpha=0.12)
-        item.setContentsMargins(0, for_text(TOP_PX), 6, 0)
+        self.area = PlotArea(self.x_axis, self.y_axis)
+        self.area.show_grid(x=False, y=True, alpha=0.12)
+        self.area.setContentsMargins(0, for_text(TOP_PX), 6, 0)
+        self.setCentralItem(self.area)
         self.y_axis.setWidth(for_text(AXIS_WIDTH))
         self.x_axis.setHeight(for_text(22))
-        self.box: pg.ViewBox = item.getViewBox()
+        self.box: pg.ViewBox = self.area.box
         self.box.disableAutoRange()
         self.box.sigRangeChangedManually.connect(lambda _: self.dragged.emit())
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it takes no keys
@@ -193,6 +225,16 @@ class Plot(pg.PlotWidget):  # type: ignore[misc]
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
         """Leave drags to what is around: pyqtgraph lets none enter, and Qt would miss that."""
         event.ignore()
+
+    def add(self, item: QGraphicsItem) -> None:
+        """Draw an item in the view."""
+        self.area.items.append(item)
+        self.box.addItem(item, ignoreBounds=True)
+
+    def remove(self, item: QGraphicsItem) -> None:
+        """Draw an item no more."""
+        self.area.items.remove(item)
+        self.box.removeItem(item)
 
     def repaint_theme(self) -> None:
         """Take the theme's colours; subclasses colour their items too."""

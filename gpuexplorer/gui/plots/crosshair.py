@@ -27,7 +27,7 @@ class Crosshair(QObject):
         self.texts = Texts()
         for z, item in ((30, self._upright), (30, self._level), (31, self.texts)):
             item.setZValue(z)
-            plot.addItem(item, ignoreBounds=True)
+            plot.add(item)
         self._show_lines(False)
         plot.scene().sigMouseMoved.connect(self._moved)
         plot.left.connect(self._left)

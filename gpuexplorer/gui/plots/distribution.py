@@ -35,7 +35,7 @@ class Distribution(Plot):
         self._ghost_keys: list[tuple[object, ...]] = [()] * MAX_PINS
         self._ghost_shares: list[Floats] = [np.zeros(1)] * MAX_PINS
         for bars in (self._bars, *self._ghosts):
-            self.addItem(bars, ignoreBounds=True)
+            self.add(bars)
 
     def repaint_bars(self) -> None:
         """Take the theme's colours; the ghosts' come with ``show_pins``."""

@@ -56,8 +56,8 @@ class OccupancyPlot(Plot):
         self._bars = pg.BarGraphItem(x=[], height=[], width=BAR_WIDTH)
         self._here = pg.TextItem(anchor=(0.5, 1.0))
         self._here.setVisible(False)
-        self.addItem(self._bars, ignoreBounds=True)
-        self.addItem(self._here, ignoreBounds=True)
+        self.add(self._bars)
+        self.add(self._here)
         self.says = self._spoken
         self.scene().sigMouseClicked.connect(self._clicked)
         self.say_empty(NOT_COMPILED)

@@ -85,7 +85,7 @@ class OutlierMarks:
         self._plot = plot
         self._rings = Rings()
         self._rings.setZValue(8)
-        plot.addItem(self._rings, ignoreBounds=True)
+        plot.add(self._rings)
         self.shown = 0
 
     def repaint_theme(self) -> None:

@@ -27,7 +27,7 @@ class PastRuns:
         for z, items in ((-15, self._marks), (20, self._words)):
             for item in items:
                 item.setZValue(z)
-                plot.addItem(item, ignoreBounds=True)
+                plot.add(item)
         for item in (*self._marks, *self._words):
             item.hide()
 

@@ -140,7 +140,6 @@ class TimingPlot(QWidget):
         layout.addWidget(self._note)
 
     def _items(self) -> None:
-        add = self.plot.addItem
         self._band_low, self._band_high = pg.PlotCurveItem(), pg.PlotCurveItem()
         self._band = pg.FillBetweenItem(self._band_low, self._band_high)
         self._past = PastRuns(self._live, self.plot)
@@ -155,7 +154,7 @@ class TimingPlot(QWidget):
         ]  # fmt: skip
         for z, item in order:
             item.setZValue(z)
-            add(item, ignoreBounds=True)
+            self.plot.add(item)
         for line in self._ghost_lines:
             line.hide()
         self.crosshair = Crosshair(self.plot, self._words_at)

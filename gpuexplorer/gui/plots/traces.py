@@ -57,7 +57,7 @@ class Traces(pg.GraphicsObject):  # type: ignore[misc]
         self._pale = QBrush()
         self.setZValue(z)
         self.hide()
-        plot.addItem(self, ignoreBounds=True)
+        plot.add(self)
 
     def set_look(self, line: str, middle: str, extremes: str) -> None:
         """Take the colours of the line, and of the two columns."""

@@ -113,12 +113,12 @@ class TrafficPlot(QWidget):
         side.setContentsMargins(10, 2, 6, 0)
         for line in LINES:
             curve = pg.PlotCurveItem(connect="finite")
-            self.plot.addItem(curve, ignoreBounds=True)
+            self.plot.add(curve)
             self._curves[line.key] = curve
             self.legend[line.key] = LineSample(line.title, line.explanation)
             side.addWidget(self.legend[line.key])
         self.peak_line = pg.InfiniteLine(angle=0)
-        self.plot.addItem(self.peak_line, ignoreBounds=True)
+        self.plot.add(self.peak_line)
         self.peak_line.hide()
         self.legend["peak"] = LineSample("device peak", "")
         side.addWidget(self.legend["peak"])

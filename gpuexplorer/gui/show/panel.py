@@ -67,7 +67,7 @@ class PanelView(QWidget):
         self._texts, self._rings = Texts(), Rings()
         for z, item in ((8, self._texts), (9, self._rings)):
             item.setZValue(z)
-            self.plot.addItem(item, ignoreBounds=True)
+            self.plot.add(item)
         self._zoomed = False
         self._drawing = False
         """Whether words are still to be written, so that they need not be before."""
@@ -158,7 +158,7 @@ class PanelView(QWidget):
         plot.x_axis.show_axis(panel.x)
         plot.y_axis.show_axis(panel.y)
         heat = panel.z is not None
-        plot.getPlotItem().showGrid(
+        plot.area.show_grid(
             x=not (heat or panel.x.categories), y=not (heat or panel.y.categories), alpha=GRID
         )
         plot.x_axis.setZValue(-1)
@@ -229,12 +229,12 @@ class PanelView(QWidget):
             )
             for _, drawn in self._drawn[same:]:
                 for item in drawn.items:
-                    self.plot.removeItem(item)
+                    self.plot.remove(item)
             self._drawn = self._drawn[:same]
             for kind, one in zip(kinds[same:], panel.series[same:], strict=True):
                 drawn = made(one.kind)
                 for item in drawn.items:
-                    self.plot.addItem(item, ignoreBounds=True)
+                    self.plot.add(item)
                 self._drawn.append((kind, drawn))
         for (_, drawn), one in zip(self._drawn, panel.series, strict=True):
             drawn.show(one, frame)

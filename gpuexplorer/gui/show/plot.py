@@ -161,7 +161,7 @@ class PanelPlot(Plot):
         super().__init__("", "")
         self.setObjectName("chartPanel")
         self.marks = Marks()
-        self.getPlotItem().setContentsMargins(0, for_text(TOP_PX), RIGHT_PX, 0)
+        self.area.setContentsMargins(0, for_text(TOP_PX), RIGHT_PX, 0)
         self._hovered: str | None = None
         self.scene().sigMouseMoved.connect(self._moved)
         self.scene().sigMouseClicked.connect(self._clicked)
