@@ -79,7 +79,7 @@ class Cell:
 EMPTY = Cell()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """One row; ``note`` says why it has no figures, or what it lacks."""
 
@@ -100,6 +100,10 @@ class Row:
         """The key of its own mark; empty where it has none."""
         return next(iter(self.marks), "")
 
+    def marked(self, key: str) -> bool:
+        """Whether a mark of the chart stands for it."""
+        return key in self.marks
+
     def cell(self, column: Column) -> Cell:
         """Return its cell in a column; an empty one where it has none."""
         return self.cells.get(column.name, EMPTY)
@@ -110,6 +114,18 @@ class Row:
         if self.note and columns and columns[-1].words:
             found[-1] = self.note
         return found
+
+    def told(self, names: Collection[str]) -> Row:
+        """Return it in the language of the process; cells in the columns ``names`` stay."""
+        cells = {
+            column: cell if column in names else replace(cell, text=tr(cell.text))
+            for column, cell in self.cells.items()
+        }
+        marks = {key: tr(words) for key, words in self.marks.items()}
+        return replace(
+            self, title=tr(self.title), cells=cells, tip=tr(self.tip), marks=marks,
+            note=tr(self.note), part=tr(self.part),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -163,7 +179,7 @@ class Sheet:
 
     def row_of(self, key: str) -> Row | None:
         """Return the first row that a mark of the chart stands for; None where there is none."""
-        return next((row for row in self.rows if key in row.marks), None)
+        return next((row for row in self.rows if row.marked(key)), None)
 
 
 def told(sheet: Sheet) -> Sheet:
@@ -177,21 +193,9 @@ def told(sheet: Sheet) -> Sheet:
     return Sheet(
         tr(sheet.title),
         tuple(replace(one, title=tr(one.title), tip=tr(one.tip)) for one in sheet.columns),
-        tuple(_told(row, names) for row in sheet.rows),
+        tuple(row.told(names) for row in sheet.rows),
         tuple(map(tr, sheet.notes)),
     )
-
-
-def _told(row: Row, names: Collection[str]) -> Row:
-    cells = {
-        column: cell if column in names else replace(cell, text=tr(cell.text))
-        for column, cell in row.cells.items()
-    }
-    marks = {key: tr(words) for key, words in row.marks.items()}
-    return replace(
-        row, title=tr(row.title), cells=cells, tip=tr(row.tip), marks=marks, note=tr(row.note),
-        part=tr(row.part),
-    )  # fmt: skip
 
 
 def _raw(cell: Cell, attribute: str) -> object:

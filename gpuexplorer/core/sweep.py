@@ -6,7 +6,7 @@ could not be measured, its configuration, its ``values``, ``skipped`` with the r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -129,6 +129,15 @@ def _read_entry(data: msgspec.Raw) -> SweptRun:
     return SweptRun(
         values=head.values, config=head.config, run=run, skipped=head.skipped, why=head.why
     )
+
+
+def values_at(axes: Mapping[str, Sequence[Any]], number: int) -> dict[str, Any]:
+    """Return the axes' values of a configuration by its number in row-major order."""
+    found: dict[str, Any] = {}
+    for name in reversed(list(axes)):
+        number, at = divmod(number, len(axes[name]))
+        found[name] = axes[name][at]
+    return {name: found[name] for name in axes}
 
 
 def reasons(runs: Iterable[SweptRun]) -> dict[str, int]:

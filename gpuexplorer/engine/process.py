@@ -18,6 +18,7 @@ import msgspec
 
 from gpuexplorer.core import frozen
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
+from gpuexplorer.core.equal_parts import reusing
 from gpuexplorer.core.frozen import module_command
 from gpuexplorer.core.shared_device import FAR_NICE, niceness
 from gpuexplorer.engine import protocol
@@ -204,7 +205,7 @@ class EngineProcess:
             while (body := protocol.read_body(stream)) is not None:
                 told = protocol.engine_decoder.decode(body)
                 if isinstance(told, protocol.Prepared):
-                    told = before = protocol.reusing(told, before)
+                    told = before = reusing(told, before)
                 self._deliver(self, told)
         except protocol.NoEngine as nothing:
             self.flooded = nothing.flooded

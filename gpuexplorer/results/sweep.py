@@ -5,16 +5,17 @@ The marks of its chart are the configurations' numbers, in row-major order of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from gpuexplorer.charts.words import median_words, unverified_words
 from gpuexplorer.core.axis_words import axis_title, is_number_axis, value_words, values_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.knobs import BLOCK_AXES
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
-from gpuexplorer.core.sweep import SweepDocument, SweptRun
+from gpuexplorer.core.sheet import EMPTY, Cell, Column, Medium, Role, Row, Sheet
+from gpuexplorer.core.sweep import SweepDocument, SweptRun, values_at
 from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.exchange.table import size_words, switches_text, tunables_text
 
@@ -45,12 +46,12 @@ COLUMNS = (
     Column("result", "result", "Whether it was verified, or why it has no figure", words=True,
            media=WINDOW, gives_way=3),
 )  # fmt: skip
-WAITING = {"result": Cell("waiting", "waiting")}
+WAITING = "waiting"
 SHOWN = 10
 """Configurations that a terminal lists."""
 
-Outcome = tuple[Mapping[str, Any], RunResult | None, str | None]
-"""A configuration: its axes' values, and its result or why it has none; neither: not yet."""
+Outcome = RunResult | str | None
+"""Of a configuration: its result, or why it has none; None: it is still to be measured."""
 
 
 def sheet_of(document: SweepDocument) -> Sheet:
@@ -134,38 +135,92 @@ class SweepRows:
     """The rows of a sweep that goes on: those of what has not changed since are kept."""
 
     def __init__(self, axes: Mapping[str, Sequence[Any]]) -> None:
+        self._axes = axes
         self._columns = (*(_axis_column(name) for name in axes), *COLUMNS)
         self._values = {
             name: {value: _axis_cell(name, value, n) for n, value in enumerate(values)}
             for name, values in axes.items()
         }
-        self._made: list[tuple[RunResult | None, str | None, Row]] = []
+        self._rows: list[Row] = []
+        self._outcomes: list[Outcome] = []
 
     def sheet(self, outcomes: Iterable[Outcome]) -> Sheet:
         """Return the table of all configurations, in row-major order of the axes."""
-        before, made = self._made, []
-        for number, (values, run, skipped) in enumerate(outcomes):
-            last = before[number] if number < len(before) else None
-            if last is None or last[0] is not run or last[1] != skipped:
-                last = run, skipped, self._row(number, values, run, skipped)
-            made.append(last)
-        self._made = made
-        return Sheet("", self._columns, tuple(row for _, _, row in made))
+        for number, outcome in enumerate(outcomes):
+            if number == len(self._rows):
+                self._rows.append(self._row(number, outcome))
+                self._outcomes.append(outcome)
+            elif self._outcomes[number] is not outcome:
+                self._rows[number] = self._row(number, outcome)
+                self._outcomes[number] = outcome
+        return Sheet("", self._columns, tuple(self._rows))
 
-    def _row(
-        self, number: int, values: Mapping[str, Any], run: RunResult | None, skipped: str | None
-    ) -> Row:
-        cells = {name: self._values[name][value] for name, value in values.items()}
-        if run is None and skipped is None:
-            cells |= WAITING
-        else:
-            outcome = skipped if run is None else _outcome(run)
-            cells |= _figures(run) if run is not None else {}
-            cells["result"] = Cell(outcome or "", outcome)
+    def _row(self, number: int, outcome: Outcome) -> Row:
+        if isinstance(outcome, RunResult):
+            return self.row(number, _outcome(outcome), _figures(outcome))
+        return _EmptyRow(self, number, outcome)
+
+    def row(self, number: int, outcome: str, figures: dict[str, Cell], role: Role = "") -> Row:
+        """Return a configuration's row, with what came of it in words."""
+        values = values_at(self._axes, number)
+        cells = {name: self._values[name][value] for name, value in values.items()} | figures
+        cells["result"] = Cell(outcome, outcome)
         title = values_words(values)
-        tip = f"{title}: {cells['result'].text}"
-        role: Role = "skipped" if skipped is not None else ""
-        return Row(title, cells, tip, {str(number): title}, role=role)
+        return Row(title, cells, f"{title}: {outcome}", {str(number): title}, role=role)
+
+    def cell(self, number: int, axis: str) -> Cell | None:
+        """Return a configuration's cell in an axis' column; None for another column."""
+        cells = self._values.get(axis)
+        return cells[values_at(self._axes, number)[axis]] if cells is not None else None
+
+
+class _EmptyRow(Row):
+    """The row of a configuration without a figure, in words only while it is looked at.
+
+    A wide sweep has thousands, of which a window shows a dozen.
+    """
+
+    __slots__ = ("_number", "_rows", "_skipped")
+    _number: int
+    _rows: SweepRows
+    _skipped: str | None
+
+    def __init__(self, rows: SweepRows, number: int, skipped: str | None) -> None:
+        role: Role = "" if skipped is None else "skipped"
+        for name, value in (
+            ("_number", number), ("_rows", rows), ("_skipped", skipped),
+            ("role", role), ("note", ""), ("part", ""), ("media", Medium.ALL),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what else a row has, in the language of the process."""
+        outcome = self._skipped or WAITING
+        row = self._rows.row(self._number, outcome, {}, self.role)
+        return getattr(row.told(()), name)
+
+    @property
+    def key(self) -> str:
+        """The number of its configuration."""
+        return str(self._number)
+
+    def marked(self, key: str) -> bool:
+        """Whether a mark of the chart stands for it."""
+        return key == self.key
+
+    def cell(self, column: Column) -> Cell:
+        """Return its cell in a column, as a table that is sorted asks of each row."""
+        cell = self._rows.cell(self._number, column.name)
+        if cell is not None:
+            return Cell(tr(cell.text), cell.value)
+        if column.name != "result":
+            return EMPTY
+        outcome = self._skipped or WAITING
+        return Cell(tr(outcome), outcome)
+
+    def told(self, names: Collection[str]) -> Row:
+        """Return the row itself, which is told when it is looked at."""
+        return self
 
 
 def _outcome(run: RunResult) -> str:

@@ -19,7 +19,7 @@ from gpuexplorer.engine.errors import EngineKilled
 from gpuexplorer.search.space import Point
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SweepCell:
     """One point with its result, or the reason why it has none; neither: not measured yet.
 

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Any, get_args
 
 import msgspec
@@ -18,6 +17,7 @@ import msgspec
 from gpuexplorer.core.axis_words import axis_title, value_words, values_words
 from gpuexplorer.core.config import OWN_FILL, Cache, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.equal_parts import reusing
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.knobs import (
     BLOCK_AXES,
@@ -28,6 +28,7 @@ from gpuexplorer.core.knobs import (
     no_axis,
     request_from,
 )
+from gpuexplorer.core.sweep import values_at
 from gpuexplorer.core.units import listed
 from gpuexplorer.workloads.choose import complete, default_block, find_device
 from gpuexplorer.workloads.manifest import FILLS, VariantSpec
@@ -69,14 +70,20 @@ class Axis:
 class Point:
     """One place of a space; exactly one of ``config`` and ``skipped`` is there.
 
-    ``place`` counts along the axes from 0. ``config`` is complete, with the grid and every tunable,
-    and its key is that of the run's document. ``skipped`` says in a sentence why it cannot run.
+    ``number`` counts in row-major order of the axes. ``config`` is complete, with the grid and
+    every tunable, and its key is that of the run's document. ``skipped`` says in a sentence why it
+    cannot run.
     """
 
-    place: tuple[int, ...]
-    values: dict[str, Any]
+    axes: Mapping[str, tuple[Any, ...]]
+    number: int
     config: RunConfig | None
     skipped: str | None = None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The axes' values there."""
+        return values_at(self.axes, self.number)
 
     @property
     def words(self) -> str:
@@ -128,6 +135,11 @@ class Space:
         """The axes by their names."""
         return {axis.name: axis for axis in self.axes}
 
+    @cached_property
+    def values(self) -> dict[str, tuple[Any, ...]]:
+        """The values of each axis by its name."""
+        return {axis.name: axis.values for axis in self.axes}
+
     def points(self, workload: Workload, devices: DeviceList) -> list[Point]:
         """Return every point, as ``walk`` yields them."""
         return list(self.walk(workload, devices))
@@ -144,13 +156,17 @@ class Space:
         """
         self._check_names(workload, devices)
         seen: dict[bytes, int] = {}
-        for number, (place, values) in enumerate(self._places()):
+        before: RunConfig | None = None
+        for number in range(self.count):
+            values = values_at(self.values, number)
             config, skipped = self._config(values, workload, devices)
             if config is not None:
                 first = seen.setdefault(_digest(config), number)
                 if first != number:
-                    skipped, config = _same_as(self._values(first), values, config), None
-            yield Point(place, values, config, skipped)
+                    skipped, config = _same_as(values_at(self.values, first), values, config), None
+                else:
+                    config = before = reusing(config, before)
+            yield Point(self.values, number, config, skipped)
 
     def request(self, values: Mapping[str, Any], workload: Workload) -> RunRequest:
         """Return what is asked for at a point; InputError for an unknown variant."""
@@ -168,20 +184,6 @@ class Space:
         changes |= {"variant": name, "size": size, "tunables": tunables, "switches": switches}
         changes["block"] = self._block(values, variant)
         return msgspec.structs.replace(base, **changes)
-
-    def _places(self) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:
-        names = [axis.name for axis in self.axes]
-        for place in product(*(range(n) for n in self.shape)):
-            chosen = (axis.values[i] for axis, i in zip(self.axes, place, strict=True))
-            yield place, dict(zip(names, chosen, strict=True))
-
-    def _values(self, number: int) -> dict[str, Any]:
-        """Return the values of the point that is walked to after so many others."""
-        values: dict[str, Any] = {}
-        for axis in reversed(self.axes):
-            number, i = divmod(number, len(axis.values))
-            values[axis.name] = axis.values[i]
-        return {axis.name: values[axis.name] for axis in self.axes}
 
     def _config(
         self, values: Mapping[str, Any], workload: Workload, devices: DeviceList

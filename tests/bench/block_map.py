@@ -85,7 +85,7 @@ def main() -> int:
         exhaustive_s = time.perf_counter() - began
         named = next(p.config for p in points if p.config and p.config.block == made.best)
         best_s, best = min(
-            (medians_s[p.place], p.config) for p in points if p.config and p.place in medians_s
+            (medians_s[p.number], p.config) for p in points if p.config and p.number in medians_s
         )
         ratio, compared = 1.0, None
         if named.block != best.block:
@@ -138,8 +138,8 @@ def main() -> int:
 
 def exhaustive(
     session: EngineSession, workload: Workload, points: list[Point], samples: int, seed: int | None
-) -> dict[tuple[int, ...], float]:
-    """Return the median of ``samples`` launches of each point that can run, by its place."""
+) -> dict[int, float]:
+    """Return the median of ``samples`` launches of each point that can run, by its number."""
     legal = [p for p in points if p.config is not None]
     found = {}
     for number, index in enumerate(np.random.default_rng(seed).permutation(len(legal)).tolist()):
@@ -152,9 +152,9 @@ def exhaustive(
         except ExplorerError as error:
             print(f"{point.words}: {error}", file=sys.stderr)
             continue
-        found[point.place] = float(np.median(record.samples_s()))
+        found[point.number] = float(np.median(record.samples_s()))
         print(
-            f"{number + 1} of {len(legal)}: {point.words} {quantity(found[point.place], 's')}",
+            f"{number + 1} of {len(legal)}: {point.words} {quantity(found[point.number], 's')}",
             file=sys.stderr,
         )
     return found

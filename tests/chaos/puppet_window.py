@@ -362,6 +362,7 @@ class Puppet:
                 self.see()
         lessons.exported().others["html"](Path("lesson.html"))
         lessons.show_list()
+        window.session.set_live(False)  # which a lesson may have started: the store never rests
         for row in range(ROWS):  # a sweep, a map, a tuning
             self.mark("restore", row)
             self.until(lambda: window.session.runs.rests)

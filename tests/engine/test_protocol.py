@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuexplorer.core.equal_parts import reusing
 from gpuexplorer.core.result import Traffic
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine import protocol
@@ -40,14 +41,14 @@ def test_a_run_that_is_prepared_as_the_one_before_shares_its_parts_and_says_its_
     more = [*before.traffic, Traffic(kind="requested", read_B=9, write_B=9, source="model")]
     sent = msgspec.structs.replace(before, generation=2, config=config, traffic=more, flops=-1.0)
     told = protocol.engine_decoder.decode(msgspec.msgpack.encode(sent))
-    kept = protocol.reusing(told, before)
+    kept = reusing(told, before)
     assert kept == told == sent
     assert isinstance(kept, protocol.Prepared)
     assert kept.config.size is before.config.size and kept.config.block == (32, 8, 1)
     for part in ("device", "environment", "verification", "resources", "phases_s"):
         assert getattr(kept, part) is getattr(before, part) is not getattr(told, part)
-    assert protocol.reusing(told, None) is told
-    assert protocol.reusing([1.0, "a"], [1.0, "b"]) == [1.0, "a"]
+    assert reusing(told, None) is told
+    assert reusing([1.0, "a"], [1.0, "b"]) == [1.0, "a"]
 
 
 @pytest.mark.parametrize(

@@ -340,8 +340,8 @@ def test_what_was_lost_with_its_engine_is_told_apart_and_can_be_gone_on_with(
 
 def table_of(held: HeldSweep) -> Sheet:
     """Return the table that the window shows of a sweep."""
-    rows = SweepRows({axis.name: axis.values for axis in held.space.axes})
-    return rows.sheet((c.point.values, c.result, c.skipped) for c in held.cells)
+    rows = SweepRows(held.space.values)
+    return rows.sheet(c.result or c.skipped for c in held.cells)
 
 
 def numbers(table: SheetTable) -> list[int]:
@@ -370,11 +370,11 @@ def test_the_table_sorts_by_figure_with_those_without_one_last(
 
 def test_a_table_of_a_sweep_that_goes_on_keeps_what_did_not_change(experiment: Experiment) -> None:
     held = swept(block_space(experiment), 3)
-    rows = SweepRows({axis.name: axis.values for axis in held.space.axes})
+    rows = SweepRows(held.space.values)
     cells = list(held.cells)
 
     def sheet() -> Sheet:
-        return rows.sheet((c.point.values, c.result, c.skipped) for c in cells)
+        return rows.sheet(c.result or c.skipped for c in cells)
 
     first = sheet()
     index = next(i for i, cell in enumerate(cells) if cell.waiting)
@@ -393,7 +393,7 @@ def test_a_sweep_comes_back_from_its_document(experiment: Experiment) -> None:
     back = decode(encode(held), "bench.gpux")
     assert back.space.axes == held.space.axes and back.origin == "bench.gpux"
     for mine, theirs in zip(held.cells, back.cells, strict=True):
-        assert mine.point.place == theirs.point.place and mine.result == theirs.result
+        assert mine.point.number == theirs.point.number and mine.result == theirs.result
         assert theirs.skipped == (NOT_REACHED if mine.waiting else mine.skipped)
     assert encode(back) == encode(back)
     model = SweepModel()

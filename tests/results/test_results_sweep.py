@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import csv
+import tracemalloc
 from pathlib import Path
 
 import msgspec
+import pytest
 
-from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core import language
+from gpuexplorer.core.axis_words import values_words
+from gpuexplorer.core.config import OWN_FILL, RunConfig
+from gpuexplorer.core.language import tr
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.sheet import Medium, Sheet
+from gpuexplorer.core.sheet import EMPTY, Medium, Sheet, told
 from gpuexplorer.core.sweep import SweepDocument, SweptRun
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.results.sweep import SHOWN, SweepRows, fastest_sheet, sheet_of
@@ -95,10 +100,30 @@ def test_sizes_are_no_race_and_have_their_fastest_each_in_order() -> None:
 def test_what_cannot_be_true_is_shown_and_sorted_by_nothing() -> None:
     rows = SweepRows({"variant": ("naive", "tiled")})
     suspect = run_of(made_config(), 1e-9, "faster than light")
-    (first, second) = rows.sheet(
-        [({"variant": "tiled"}, suspect, None), ({"variant": "naive"}, None, "no room")]
-    ).rows
+    second, first = rows.sheet(["no room", suspect]).rows
     assert first.cells["median"].text == "1.00 ns" and first.cells["median"].value is None
     assert first.cells["result"].text == "⚠ suspect: faster than light"
     assert first.cells["variant"].value == 1, "by its place on the axis"
     assert second.tip == "variant naive: no room" and second.role == "skipped"
+
+
+@pytest.mark.parametrize("code", ["en", "zh_CN"])
+def test_a_row_without_a_figure_says_all_when_it_is_looked_at(code: str) -> None:
+    language.use(code)
+    rows = SweepRows({"fill": (OWN_FILL, "normal"), "block.x": tuple(range(1, 3001))})
+    tracemalloc.start()
+    sheet = rows.sheet([None] * 5999 + ["no room"])
+    held_B, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held_B / 6000 < 250, "a wide sweep has thousands, of which a window shows a dozen"
+    row, columns = sheet.row_of("2999"), sheet.columns_on(Medium.WINDOW)
+    assert row is not None and row.key == "2999" and row.role == row.note == row.part == ""
+    waiting = tr("waiting")
+    assert row.texts(columns) == [tr("the workload's own"), "3000", "", "", "", "", waiting]
+    assert row.tip == tr(f"{values_words({'fill': OWN_FILL, 'block.x': 3000})}: waiting")
+    assert row.marks == {"2999": row.title}
+    cells = [row.cell(column) for column in columns]
+    assert cells == [row.cells.get(column.name, EMPTY) for column in columns]
+    assert [cell.value for cell in cells[:2]] == [0, 3000]
+    last = told(sheet).rows[-1]
+    assert last.role == "skipped" and last.texts(columns)[-1] == tr("no room")

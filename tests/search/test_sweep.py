@@ -53,7 +53,7 @@ def width(config: RunConfig) -> int:
 
 def test_every_legal_point_is_measured_once_in_its_place() -> None:
     found, engine = swept(lambda config: 1.0 / width(config))
-    assert [c.point.place for c in found] == [c.point.place for c in cells()]
+    assert [c.point.number for c in found] == [c.point.number for c in cells()]
     assert len(engine.asked) == len({c.key for c in engine.asked}) == 12
     assert engine.limits == [(5, 5.0)] * 12
     for cell in found:

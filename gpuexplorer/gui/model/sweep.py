@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -219,22 +218,21 @@ def decode(data: bytes, origin: str) -> HeldSweep:
     space = Space(RunRequest(workload=document.workload, variant=first.variant), axes)
     if space.count != document.points:
         raise InputError("the sweep's axes do not span its configurations")
-    found: dict[tuple[int, ...], SweepCell] = {}
+    found: dict[int, SweepCell] = {}
     for values, entry in zip(places, document.runs, strict=True):
         if set(values) != set(space.by_name):
             raise InputError("a run of the sweep lies beside its axes")
-        place = tuple(_place(axis, values[axis.name]) for axis in axes)
-        point = Point(place, values, entry.config, None)
+        number = 0
+        for axis in axes:
+            number = number * len(axis.values) + _place(axis, values[axis.name])
+        point = Point(space.values, number, entry.config)
         if entry.run is None:
-            found[place] = SweepCell(point, skipped=entry.skipped or NOT_REACHED, why=entry.why)
+            found[number] = SweepCell(point, skipped=entry.skipped or NOT_REACHED, why=entry.why)
         elif entry.run.timing.median_s > 0:
-            found[place] = SweepCell(point, result=entry.run)
+            found[number] = SweepCell(point, result=entry.run)
         else:
             raise InputError("a run of the sweep took an impossible time")
-    cells = [
-        found.get(place) or _not_reached(axes, place)
-        for place in product(*(range(len(axis.values)) for axis in axes))
-    ]
+    cells = [found.get(number) or _not_reached(space, number) for number in range(space.count)]
     return HeldSweep(
         space, None, tuple(cells), Measuring(), document.id, document.title, origin, document
     )
@@ -250,9 +248,8 @@ def _place(axis: Axis, value: Any) -> int:
     return axis.values.index(value)
 
 
-def _not_reached(axes: Sequence[Axis], place: tuple[int, ...]) -> SweepCell:
-    values = {axis.name: axis.values[i] for axis, i in zip(axes, place, strict=True)}
-    return SweepCell(Point(place, values, None, NOT_REACHED), skipped=NOT_REACHED)
+def _not_reached(space: Space, number: int) -> SweepCell:
+    return SweepCell(Point(space.values, number, None, NOT_REACHED), skipped=NOT_REACHED)
 
 
 # ---- sweeps that were interrupted

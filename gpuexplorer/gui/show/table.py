@@ -104,7 +104,7 @@ class SheetModel(QAbstractTableModel):
         return next(
             place
             for place, one in enumerate(self.rows)
-            if one is row or (key and key in one.marks and one.key == key)
+            if one is row or (key and one.marked(key) and one.key == key)
         )
 
     def _in_order(self, sheet: Sheet) -> list[Row]:
@@ -329,7 +329,7 @@ class SheetTable(QTableView):
     def show_key(self, key: str) -> None:
         """Choose the row that a mark of the chart stands for; nothing where there is none."""
         rows = self.shown.rows
-        place = next((n for n, row in enumerate(rows) if key in row.marks), None)
+        place = next((n for n, row in enumerate(rows) if row.marked(key)), None)
         if place is None:
             return
         flags = QItemSelectionModel.SelectionFlag

@@ -239,7 +239,7 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
 
     def _show_space(self) -> None:
         held = self.model.held
-        self._rows = SweepRows({a.name: a.values for a in held.space.axes} if held else {})
+        self._rows = SweepRows(held.space.values if held else {})
         self.replaced()
 
     # ---- keeping
@@ -317,7 +317,7 @@ class SweepOffer(QWidget):
 
 
 def _picture(held: HeldSweep, rows: SweepRows, figure: Figure) -> Picture:
-    outcomes = ((cell.point.values, cell.result, cell.skipped) for cell in held.cells)
+    outcomes = (cell.result or cell.skipped for cell in held.cells)
     best = held.best
     fastest = f"Fastest: {cell_words(held.cells[best])}" if best is not None else ""
     return Picture(rows.sheet(outcomes), held.chart(figure), fastest, held.caption)
