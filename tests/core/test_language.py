@@ -322,9 +322,11 @@ def test_what_is_found_of_a_name_has_the_languages_colon_whether_either_is_told_
             tr(word) for word in ("rungs", "libraries", "memory copy", "memory triad", "system")
         ]
         beside = tr("can't tell from torch (0.979–1.15)")
+        medians = tr("Medians: 77 µs (naive · block 2×2), 11 µs (naive · block 64×1).")
     finally:
         use("en")
     assert told == ["numpy：2.4.6", "其他：无", "显示：无"]
     assert ended == ["扫描：已测量 3", "最快、已选用、不调优时"]
     assert shown == ["级", "库", "内存复制", "内存三元运算", "系统"]
     assert beside == "与 torch 分不出快慢（0.979–1.15）"
+    assert medians == "中位数：77 µs（naive · 块 2×2）、11 µs（naive · 块 64×1）。"

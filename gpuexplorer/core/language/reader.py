@@ -36,6 +36,7 @@ _A_WORD, _WORDS = (
 _NO_WORD = re.compile(r"[\d/\\='.]")
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?…]) (?=[A-Z0-9“'])")
 _GAPS = re.compile(r"( {2,}| · | › |\t|<[a-z/][^<>]*>|&nbsp;)")
+_COMMAS = re.compile(r"(, )")
 """What stands between facts, and stays as it is."""
 NAMED = {
     "allowed", "array", "arrays", "command", "entry", "file", "folder", "host", "id", "ids", "key",
@@ -364,7 +365,7 @@ class Reader:
         if "\n" in text:
             yield self._lines(text.split("\n"))
             return
-        gaps = _GAPS.split(text)
+        gaps = _apart(_GAPS.split(text))
         if len(gaps) > 1:
             parts = [
                 Reading(0, 0, part) if number % 2 else self._part(part)
@@ -431,7 +432,7 @@ class Reader:
                     yield _together(parts, self._between(ABOUT).join(p.text for p in parts))
         for form in _ASIDES:
             aside = form.fullmatch(text)
-            if aside is not None:
+            if aside is not None and _is_closed(aside[2]):
                 said, beside = self._part(aside[1]), self._part(aside[2])
                 if _is_ours([said, beside]):
                     yield self._with_aside(said, beside)
@@ -443,16 +444,17 @@ class Reader:
     def _listed(self, text: str) -> Iterator[Reading]:
         """Yield the readings as a list, with a last one after *and* or without."""
         between = self._between(LIST)
-        if ", " in text:
-            parts = [self._part(part) for part in text.split(", ")]
+        names = _apart(_COMMAS.split(text))[::2]
+        if len(names) > 1:
+            parts = [self._part(part) for part in names]
             if _is_ours(parts):
                 yield _together(parts, between.join(p.text for p in parts))
-        names, _, last = text.rpartition(" and ")
-        if names and last:
-            parts = [self._part(part) for part in (*names.split(", "), last)]
+        first, _, last = text.rpartition(" and ")
+        if first and last:
+            parts = [self._part(part) for part in (*first.split(", "), last)]
             if all(p.letters or " " not in p.text for p in parts):
-                first = between.join(p.text for p in parts[:-1])
-                words = filled(self._joints[LAST], {"names": first, "last": parts[-1].text})
+                told = between.join(p.text for p in parts[:-1])
+                words = filled(self._joints[LAST], {"names": told, "last": parts[-1].text})
                 yield Reading(sum(p.letters for p in parts) + len("and"), 0, words)
 
     def _between(self, joint: str) -> str:
@@ -479,6 +481,23 @@ def _fits(template: Template, name: str, value: str, read: Reading) -> bool:
     if _WORDS.search(value):
         return False
     return _A_WORD.search(value) is None or _NO_WORD.search(value) is not None
+
+
+def _apart(parts: list[str]) -> list[str]:
+    """Return parts and what is between them, where no bracket is open; all where one stays so."""
+    whole = parts[:1]
+    for gap, part in zip(parts[1::2], parts[2::2], strict=True):
+        if whole[-1].count("(") > whole[-1].count(")"):
+            whole[-1] += gap + part
+        else:
+            whole += [gap, part]
+    return whole if whole[-1].count("(") <= whole[-1].count(")") else parts
+
+
+def _is_closed(text: str) -> bool:
+    """Whether no bracket in a text is closed that was opened before it."""
+    opened, closed = text.find("("), text.find(")")
+    return closed < 0 or 0 <= opened < closed
 
 
 def _is_ours(parts: list[Reading]) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpuexplorer.gui.code.versions import VersionBench
     from gpuexplorer.gui.model.versions_file import HeldVersions
 
-PAUSE_MS = 300
+PAUSE_MS = 250
 """After the last key, until what is typed is compiled and measured."""
 
 
