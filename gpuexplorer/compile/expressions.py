@@ -23,6 +23,8 @@ _QUALIFIERS = frozenset(
     "const static constexpr volatile extern register __shared__ __restrict__ __restrict restrict "
     "unsigned signed struct typename long short mutable inline __constant__".split()
 )
+_ATTRIBUTES = frozenset("alignas __align__ __attribute__".split())
+"""Words of a declaration that have a bracket."""
 _TYPES = frozenset(
     "void bool char short int long float double half __half half2 __half2 real accum unsigned "
     "signed uint size_t int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t "
@@ -115,6 +117,9 @@ class Tokens:
         at, words = i, 0
         while is_word(self._text(at) or " ") and self._text(at) not in _KEYWORDS:
             named = self._text(at)
+            if named in _ATTRIBUTES and self._text(at + 1) == "(":
+                at = self.close(at + 1) + 1
+                continue
             if (
                 words
                 and self._text(at + 1) in ("=", ";", ",", "[", "{", ":")

@@ -366,7 +366,10 @@ def test_rows_of_shared_arrays_and_arrays_in_registers_are_no_accesses() -> None
     rows = rows_of(
         kernel(
             "__shared__ float tile[64][17]; float mine[4] = {1, 2, 3, 4}, *p = mine;\n"
-            "tile[i][3] = A[i] * mine[i % 4] + p[1];\n__syncthreads();\nB[i] = third(tile[i]);",
+            "alignas(16) float four[4], other[4]; float __align__(8) two[2];\n"
+            "four[0] = two[1] = 1; other[0] = four[0];\n"
+            "tile[i][3] = A[i] * mine[i % 4] + p[1] * other[0] * two[1];\n"
+            "__syncthreads();\nB[i] = third(tile[i]);",
             before,
         )
     )

@@ -34,10 +34,13 @@ class Counted(NamedTuple):
 def types_of(plan: Plan) -> dict[str, Type]:
     """Return the number formats of a plan's precision."""
     bits = {"fp16": 16, "fp32": 32, "fp64": 64}[plan.config.precision]
-    word = Scalar("u", 4)
-    four = Structure({name: (word, at * 4) for at, name in enumerate("xyzw")}, 16, 16)
+    fours = {}
+    for name, size in (("ushort4", 2), ("uint4", 4)):
+        one = Scalar("u", size)
+        members = {letter: (one, at * size) for at, letter in enumerate("xyzw")}
+        fours[name] = Structure(members, 4 * size, 4 * size)
     accum = Scalar("f", max(bits, 32) // 8)
-    return {"real": Scalar("f", bits // 8), "accum": accum, "uint4": four}
+    return {"real": Scalar("f", bits // 8), "accum": accum, **fours}
 
 
 def functions_of(plan: Plan, step: KernelLaunch) -> dict[str, Function]:

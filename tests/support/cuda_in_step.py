@@ -495,9 +495,10 @@ class Block:
                     "__pipeline_wait_prior"):  # fmt: skip
             return 0
         given = [np.asarray(self.value(part, active)) for part in node.parts]
-        if name == "make_uint4":
-            members = [np.broadcast_to(value, active.shape) & 0xFFFFFFFF for value in given]
-            return np.stack(members, axis=1).astype(np.uint32).view(np.uint8)
+        if name in _FOURS:
+            kept = _FOURS[name]
+            members = [np.broadcast_to(value, active.shape) & np.iinfo(kept).max for value in given]
+            return np.stack(members, axis=1).astype(kept).view(np.uint8)
         if name.startswith("__shfl"):
             return self._shuffled(name, *given)
         with np.errstate(all="ignore"):
@@ -563,6 +564,9 @@ _TWO: Mapping[str, Callable[[Value, Value], Value]] = {
     "<=": np.less_equal, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
     "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift,
     ">>": np.right_shift,
+}  # fmt: skip
+_FOURS: Mapping[str, type[np.unsignedinteger[Any]]] = {
+    "make_ushort4": np.uint16, "make_uint4": np.uint32
 }  # fmt: skip
 _CALLED: Mapping[str, Callable[..., Value]] = {
     "min": np.minimum, "max": np.maximum, "exp": np.exp, "log2": np.log2, "floor": np.floor,

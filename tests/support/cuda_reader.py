@@ -354,7 +354,7 @@ class _Reader:
             return Node("return", line, parts=parts)
         if self.take(";"):
             return Node("empty", line)
-        if self.text in ("extern", "__shared__") or self._is_type():
+        if self.text in ("extern", "__shared__", "alignas") or self._is_type():
             return self._declaration()
         made = self.expression()
         self.need(";")
@@ -364,6 +364,10 @@ class _Reader:
         line = self.line
         dynamic = self.take("extern")
         shared = self.take("__shared__")
+        if self.take("alignas"):
+            self.need("(")
+            self.expression()
+            self.need(")")
         made = Node("declare", line, "dynamic" if dynamic else "shared" if shared else "own")
         base = self._type()
         while True:
