@@ -58,6 +58,8 @@ OLDEST_PYTHON = (3, 11)
 TORCH_VERSION = "2.13.0"
 TORCH_INDEX = "https://download.pytorch.org/whl"
 LOG_TAIL_LINES = 15
+FIRST_TIME = "a few minutes the first time"
+"""How long what is downloaded takes."""
 STAMP = "setup.stamp"
 """The file in an environment that says what it was made for."""
 WHEELS = "wheels.json"
@@ -373,7 +375,7 @@ def keep_hashes(report: Path, kept: Path) -> None:
 def install_torch(python: Path, accelerator: Accelerator, log: Path, *, verbose: bool) -> bool:
     """Install torch the first way that works; False where the rest goes on without it."""
     requests = torch_requests(accelerator)
-    say(f"installing {requests[0].requirement}")
+    say(f"installing {requests[0].requirement} ({FIRST_TIME})")
     for request in requests:
         if pip_install(
             python,
@@ -519,7 +521,7 @@ def make_environment(goal: Goal, libraries: Libraries, *, verbose: bool) -> None
         installed = install_torch(python, libraries.torch, log, verbose=verbose)
         beside_torch = installed and libraries.torch is libraries.kernels
     listed = ",".join(sorted(extras))
-    say(f"installing gpuexplorer[{listed}] (a few minutes the first time; log: {log})")
+    say(f"installing gpuexplorer[{listed}] ({FIRST_TIME}; log: {log})")
     project = ["--editable", f"{ROOT}[{listed}]"]
     report = environment / "pip-report.json"
     if "cuda13" in extras and "cupti" not in extras:

@@ -213,9 +213,9 @@ def check_exercise(
     ``workload`` is the user's, perhaps with edited sources; the start is measured as it came.
     Raises InputError where the user changed what the exercise keeps, and what measuring raises.
     """
+    check_kept(lesson, own, workload, bench.workloads, bench.devices)
     exercise = lesson.manifest.exercise
     start, shipped = lesson.request(exercise.start, bench.workloads)
-    _check_kept(start, shipped, own, workload, bench.devices, exercise.free)
     asked = ((start, shipped), (own, workload))
     kind = kind_of_ask(exercise.asks[0])
 
@@ -236,11 +236,14 @@ def _named(found: Counted | Compiled) -> Counted | Compiled:
     return replace(found, names=EXERCISE_NAMES[: len(found.words)])
 
 
-def _check_kept(
-    start: RunRequest, shipped: Workload, own: RunRequest, workload: Workload,
-    devices: DeviceList, free: Sequence[str],
+def check_kept(
+    lesson: Lesson, own: RunRequest, workload: Workload, workloads: dict[str, Workload],
+    devices: DeviceList,
 ) -> None:  # fmt: skip
-    """Raise InputError for what is not the user's to change."""
+    """Raise InputError for what is not the user's to change, and what ``planned`` raises."""
+    exercise = lesson.manifest.exercise
+    free = exercise.free
+    start, shipped = lesson.request(exercise.start, workloads)
     if workload.name != shipped.name:
         title = shipped.manifest.title
         raise InputError(

@@ -27,6 +27,14 @@ def move_pointer(widget: QWidget, at: QPoint) -> None:
     QApplication.sendEvent(widget, QMouseEvent(move, where, place, none, none, held))
 
 
+def turn_wheel(widget: QWidget, at: QPoint, degrees: int, *, ctrl: bool = False) -> None:
+    """Turn the wheel over a widget, as the system tells its window; downwards is negative."""
+    held = Qt.KeyboardModifier.ControlModifier if ctrl else Qt.KeyboardModifier.NoModifier
+    place = QPointF(widget.mapTo(widget.window(), at))
+    handle = widget.window().windowHandle()
+    QTest.wheelEvent(handle, place, QPoint(0, 8 * degrees), QPoint(), held)
+
+
 def until(qtbot: QtBot, condition: Callable[[], bool], patience_ms: int = PATIENCE_MS) -> None:
     """Handle events until ``condition`` holds."""
     qtbot.waitUntil(condition, timeout=patience_ms)

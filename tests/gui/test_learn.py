@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QLabel
+from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.cli import main
@@ -27,7 +27,7 @@ from gpuexplorer.lessons.progress import read_progress
 from tests.backends.opencl_support import device
 from tests.gui import looks
 from tests.gui.conftest import OpenWindow
-from tests.gui.driver import find, until
+from tests.gui.driver import find, turn_wheel, until
 
 PATIENCE_MS = 240_000
 
@@ -121,21 +121,70 @@ def test_the_bench_is_set_up_and_the_view_shown(qtbot: QtBot, open_window: OpenW
     until(qtbot, lambda: window.session.jobs.current is None, PATIENCE_MS)
 
 
-def test_what_the_exercise_keeps_is_said_in_a_sentence(
+def test_the_exercise_says_what_it_keeps_before_anything_is_measured(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:
     window = open_window()
     view = learn_of(window, qtbot)
-    view.open_lesson("coalescing")
+    exercise = view.exercise
+
+    def leading() -> list[str]:
+        buttons = (exercise.start, exercise.check)
+        return [one.objectName() for one in buttons if one.property("role") == "leads"]
+
+    view.open_lesson("threads-and-blocks")
     view.show_step(DO)
+    assert exercise.refused.text() == (
+        "The exercise is about 'Vector add'; press 'Set the knobs to the start'."
+    )
+    assert exercise.refused.isVisible() and not exercise.check.isEnabled()
+    assert leading() == ["lessonStart"]
     press(window, "lessonStart")
+    assert not exercise.refused.isVisible() and exercise.check.isEnabled()
+    assert leading() == ["lessonCheck"]
+    window.session.experiment.set_block((8, 1, 1))
+    assert leading() == ["lessonCheck"]
     window.session.experiment.set_size("N", 64)
-    press(window, "lessonCheck")
-    until(qtbot, lambda: not view.running, PATIENCE_MS)
-    assert view.status.text() == (
+    assert exercise.refused.text() == (
         "The exercise keeps the size as it is at the start; set it back, or press "
         "'Set the knobs to the start'."
     )
+    assert leading() == ["lessonStart"] and not exercise.check.isEnabled()
+
+
+def in_sight(view: LearnView, widget: QWidget) -> bool:
+    """Whether all of a part of the step *Measure* is seen."""
+    seen = view._rooms[MEASURE].viewport()
+    place = QRect(widget.mapTo(seen, QPoint(0, 0)), widget.size())
+    return widget.isVisible() and seen.rect().contains(place)
+
+
+def test_what_was_measured_comes_into_sight_and_the_wheel_moves_the_page(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    window.resize(1280, 800)
+    view = learn_of(window, qtbot)
+    view.open_lesson("threads-and-blocks")
+    QTest.mouseClick(view.guess.choices["some"], Qt.MouseButton.LeftButton)
+    view.show_step(MEASURE)
+    bar = view._rooms[MEASURE].verticalScrollBar()
+    measured(window, qtbot, "lessonMeasure_speed")
+    until(qtbot, lambda: in_sight(view, view.measure.answer))
+    until(qtbot, lambda: bar.maximum() > 0)
+
+    plot = view.measure.charts["speed"].panels[0].plot
+    shown, middle = plot.box.viewRange(), plot.viewport().rect().center()
+    turn_wheel(plot.viewport(), middle, -15)
+    assert bar.value() > 0 and plot.box.viewRange() == shown
+    turn_wheel(plot.viewport(), middle, -15, ctrl=True)
+    assert plot.box.viewRange() != shown, "Ctrl with the wheel zooms"
+
+    bar.setValue(0)
+    view.measure.buttons["warp"].click()
+    until(qtbot, lambda: not view.running, PATIENCE_MS)
+    until(qtbot, lambda: in_sight(view, view.measure.charts["warp"]))
+    assert in_sight(view, view.measure.buttons["warp"])
 
 
 def test_every_lesson_opens_at_every_step(qtbot: QtBot, open_window: OpenWindow) -> None:

@@ -100,6 +100,15 @@ def test_without_a_gpu_torch_is_asked_for_here_first_and_then_at_pytorchs_index(
     assert there.extra_index == "https://download.pytorch.org/whl/cpu"
 
 
+def test_the_download_of_torch_says_that_it_takes_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bootstrap, "pip_install", lambda *_, **__: True)
+    log = tmp_path / "setup.log"
+    assert bootstrap.install_torch(tmp_path / "python", Accelerator.CPU, log, verbose=False)
+    assert "(a few minutes the first time)" in capsys.readouterr().out
+
+
 def test_with_a_gpu_the_matching_libraries_are_installed() -> None:
     assert bootstrap.extras_for(GOALS["run"], Accelerator.CUDA13) == {"gui", "parquet", "cuda13"}
     assert bootstrap.extras_for(GOALS["run"], Accelerator.CUDA12) == {"gui", "parquet", "cuda12"}

@@ -159,9 +159,6 @@ class ChartView(QScrollArea):
             for view in row:
                 view.setGeometry(view.x(), y, view.width(), height)
             y += height
-        scrolls = top + sum(least) > self.viewport().height()
-        for view in self.panels:
-            view.plot.scrolls = scrolls
         self._page.setMinimumHeight(top + sum(least))
 
     def _place_across(self, row: list[PanelView], width: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QHelpEvent, QWheelEvent
+from PySide6.QtWidgets import QAbstractScrollArea
 
 from gpuexplorer.charts.spec import Axis
 from gpuexplorer.core.language import tr
@@ -156,8 +157,6 @@ class PanelPlot(Plot):
     axis_class = ChartAxis
 
     def __init__(self) -> None:
-        self.scrolls = False
-        """Whether the wheel is for a scroll bar around it, unless Ctrl is held."""
         super().__init__("", "")
         self.setObjectName("chartPanel")
         self.marks = Marks()
@@ -210,12 +209,23 @@ class PanelPlot(Plot):
         self._hover(None)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom, or leave the wheel to what scrolls."""
+        """Zoom, or leave the wheel to what scrolls around it, unless Ctrl is held."""
         held = event.modifiers() & Qt.KeyboardModifier.ControlModifier
-        if self.scrolls and not held:
+        if not held and self._scrolled_around():
             event.ignore()
         else:
             super().wheelEvent(event)
+
+    def _scrolled_around(self) -> bool:
+        """Return whether the chart, or the page that it stands on, has more than its room."""
+        around = self.parentWidget()
+        while around is not None:
+            if isinstance(around, QAbstractScrollArea):
+                bar = around.verticalScrollBar()
+                if bar.maximum() > bar.minimum():
+                    return True
+            around = around.parentWidget()
+        return False
 
     def viewportEvent(self, event: QEvent) -> bool:
         """Ask for the words on the mark under the pointer."""

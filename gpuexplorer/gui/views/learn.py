@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -34,6 +34,7 @@ from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.lesson_job import LessonJob, Work
 from gpuexplorer.gui.views.lesson_steps import (
+    MARGIN,
     ExerciseStep,
     GuessStep,
     MeasureStep,
@@ -46,7 +47,7 @@ from gpuexplorer.gui.widgets.prose import Prose
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.lessons.lesson import Lesson
 from gpuexplorer.lessons.measured import Measured
-from gpuexplorer.lessons.measuring import check_exercise, measure, planned
+from gpuexplorer.lessons.measuring import check_exercise, check_kept, measure, planned
 from gpuexplorer.lessons.progress import Progress, progress_json
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
@@ -212,7 +213,7 @@ class LearnView(QStackedWidget):
         self.guess = GuessStep(self.model)
         self.measure = MeasureStep(self.model)
         self.why = WhyStep(self.model)
-        self.exercise = ExerciseStep(self.model, self._knob_words)
+        self.exercise = ExerciseStep(self.model, self._knob_words, self._refusal_words)
         self.steps: tuple[Step, ...] = (self.guess, self.measure, self.why, self.exercise)
         self._rooms: list[QScrollArea] = []
         for step in self.steps:
@@ -363,14 +364,28 @@ class LearnView(QStackedWidget):
         """Set the knobs to where the exercise begins."""
         config = self._config(self.model.lesson.manifest.exercise.start)
         if config is not None:
+            self._told = ""
             self.restored.emit(config)
             self.exercise.refresh()
+            self.show_state()
 
     def _knob_words(self) -> str:
         config = self._session.config
         if config is None:
             return "The knobs at the left make no run as they stand."
         return f"Your knobs: {config_words(config)}"
+
+    def _refusal_words(self) -> str:
+        """Return why the exercise does not take the knobs as they stand; "" where it does."""
+        experiment = self._experiment
+        if experiment.devices is None:
+            return ""
+        own, workload = experiment.knobs.request(), experiment.workload
+        try:
+            check_kept(self.model.lesson, own, workload, self._workloads, experiment.devices)
+        except ExplorerError as error:
+            return f"{capital(str(error))}."
+        return ""
 
     # ---- files
 
@@ -462,11 +477,8 @@ class LearnView(QStackedWidget):
             return
         self._told = ""
         if isinstance(outcome, Measured):
-            answered = self.measure.answers
             self._take(job, outcome, whole=True)
             self._told = "Measured."
-            if self.measure.answers and not answered:
-                self._rooms[MEASURE].verticalScrollBar().setValue(0)
         elif isinstance(outcome, ExplorerError):
             self._told = f"{capital(str(outcome))}."
         self._say_trouble()
@@ -475,8 +487,30 @@ class LearnView(QStackedWidget):
 
     def _take(self, job: LessonJob, found: Measured, *, whole: bool) -> None:
         self.model.take(job.lesson, job.name, found, whole=whole)
-        if self.model.open is job.lesson:
-            self.steps[self.step].refresh()
+        if self.model.open is not job.lesson:
+            return
+        answered = self.measure.answers
+        chart = self.measure.charts.get(job.name)
+        drawn_before = chart is None or not chart.isHidden()
+        self.steps[self.step].refresh()
+        if self.measure.answers and not answered:
+            self._rooms[MEASURE].verticalScrollBar().setValue(0)
+        elif not drawn_before:
+            self._reveal(job.name)
+
+    def _reveal(self, name: str) -> None:
+        """Scroll to a measurement's chart, once its place is known."""
+        QTimer.singleShot(0, self, partial(self._scroll_to, name))
+
+    def _scroll_to(self, name: str) -> None:
+        """Scroll as little as shows a chart with its buttons; where not both have room, these."""
+        line, chart = self.measure.lines.get(name), self.measure.charts.get(name)
+        if line is None or chart is None or chart.isHidden():
+            return
+        room = self._rooms[MEASURE]
+        bar = room.verticalScrollBar()
+        least = chart.geometry().bottom() + MARGIN - room.viewport().height()
+        bar.setValue(min(max(bar.value(), least), line.y() - MARGIN // 2))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Say what is wrong with a folder of the user's."""

@@ -134,6 +134,8 @@ class MeasureStep(Step):
         self.buttons: dict[str, QPushButton] = {}
         self.benches: dict[str, QPushButton] = {}
         self.charts: dict[str, ChartView] = {}
+        self.lines: dict[str, QWidget] = {}
+        """The line of buttons above each chart."""
         self.answer = Prose("lessonAnswer")
         self.answer.setProperty("role", "title")
         self._add(self.answer)
@@ -169,6 +171,7 @@ class MeasureStep(Step):
         chart.hide()
         self._add(chart)
         self.buttons[name], self.benches[name], self.charts[name] = start, bench, chart
+        self.lines[name] = line
 
     def refresh(self) -> None:
         """Draw what was measured by now."""
@@ -207,12 +210,12 @@ def height_of(chart: ChartView) -> int:
     return max(least, min(chart.sizeHint().height() + 4, for_text(MOST_PX)))
 
 
-def set_role(label: QLabel, role: str) -> None:
-    """Give a label another role, and its colour."""
-    if label.property("role") != role:
-        label.setProperty("role", role)
-        label.style().unpolish(label)
-        label.style().polish(label)
+def set_role(shown: QLabel | QPushButton, role: str) -> None:
+    """Give a label or button another role, and its colours; "" for that of any."""
+    if (shown.property("role") or "") != role:
+        shown.setProperty("role", role)
+        shown.style().unpolish(shown)
+        shown.style().polish(shown)
 
 
 class WhyStep(Step):
@@ -271,7 +274,8 @@ class WhyStep(Step):
 class ExerciseStep(Step):
     """The exercise: the knobs begin somewhere, and what the user made of them is measured.
 
-    ``start_asked`` asks for the knobs to be set to its start, ``wanted`` for measuring.
+    ``start_asked`` asks for the knobs to be set to its start, ``wanted`` for measuring. Of the two
+    buttons that one leads which comes next.
     """
 
     title = "Exercise"
@@ -279,10 +283,13 @@ class ExerciseStep(Step):
     start_asked = Signal()
     wanted = Signal()
 
-    def __init__(self, model: LessonsModel, knobs: Callable[[], str]) -> None:
-        """``knobs`` tells where the knobs stand, in words."""
+    def __init__(
+        self, model: LessonsModel, knobs: Callable[[], str], refusal: Callable[[], str]
+    ) -> None:
+        """``knobs`` tells where the knobs stand, in words; ``refusal`` why that is no answer."""
         super().__init__(model)
-        self._knobs = knobs
+        self._knobs, self._refusal = knobs, refusal
+        self._able = False
 
     def _fill(self) -> None:
         lesson = self._model.lesson
@@ -292,7 +299,6 @@ class ExerciseStep(Step):
         self.start.clicked.connect(lambda _=False: self.start_asked.emit())
         self.check = QPushButton(tr("Measure my knobs"))
         self.check.setObjectName("lessonCheck")
-        self.check.setProperty("role", "leads")
         self.check.clicked.connect(lambda _=False: self.wanted.emit())
         line = QWidget()
         row = QHBoxLayout(line)
@@ -307,6 +313,12 @@ class ExerciseStep(Step):
         self.now.setProperty("role", "muted")
         self.now.setWordWrap(True)
         self._add(self.now)
+        self.refused = QLabel()
+        self.refused.setObjectName("lessonRefused")
+        self.refused.setProperty("role", "warning")
+        self.refused.setWordWrap(True)
+        self.refused.setTextFormat(Qt.TextFormat.PlainText)
+        self._add(self.refused)
         self.verdict = QLabel()
         self.verdict.setObjectName("lessonVerdict")
         self.verdict.setWordWrap(True)
@@ -325,6 +337,12 @@ class ExerciseStep(Step):
         """Show where the knobs stand, and what was reached."""
         model = self._model
         self.now.setText(tr(self._knobs()))
+        refusal = self._refusal()
+        self.refused.setText(tr(refusal))
+        self.refused.setVisible(bool(refusal))
+        set_role(self.start, "leads" if refusal else "")
+        set_role(self.check, "" if refusal else "leads")
+        self._allow()
         found: Measured | None = model.exercise
         if found is None:
             self.verdict.setText(tr("Solved before." if model.done.solved_utc is not None else ""))
@@ -341,5 +359,9 @@ class ExerciseStep(Step):
 
     def allow(self, *, able: bool) -> None:
         """Let something be measured, or not, while something else is."""
-        for button in (self.start, self.check):
-            button.setEnabled(able)
+        self._able = able
+        self._allow()
+
+    def _allow(self) -> None:
+        self.start.setEnabled(self._able)
+        self.check.setEnabled(self._able and not self.refused.text())
