@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.charts.words import config_words
-from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.units import plural
@@ -56,6 +56,16 @@ if TYPE_CHECKING:
     from gpuexplorer.gui.model.experiment import Experiment
 
 GUESS, MEASURE, WHY, DO = range(4)
+
+
+def _measured_words(job: LessonJob, model: LessonsModel) -> str:
+    """Return that something was measured, and what of the lesson is still to be."""
+    if job.name == EXERCISE or model.open is not job.lesson:
+        return "Measured."
+    left = [name for name in job.lesson.manifest.measures if name not in model.measured]
+    if not left:
+        return "Measured."
+    return f"Measured; still to measure: {job.lesson.text.button(left[0])}."
 
 
 class LessonList(QWidget):
@@ -165,7 +175,11 @@ class LearnView(QStackedWidget):
         """As they are shipped: a lesson speaks of these, whatever was edited; and the user's."""
         self.model = LessonsModel(self._workloads, folders())
         self._job: LessonJob | None = None
+        self._checked: dict[str, RunRequest] = {}
+        """Where the knobs stood when the exercise of a lesson was measured last."""
         self._told = ""
+        self._revealed = ""
+        """The measurement whose chart is kept in sight."""
         self.list = LessonList(self.model)
         self.list.chosen.connect(self.open_lesson)
         self.addWidget(scrolled(self.list))
@@ -213,13 +227,16 @@ class LearnView(QStackedWidget):
         self.guess = GuessStep(self.model)
         self.measure = MeasureStep(self.model)
         self.why = WhyStep(self.model)
-        self.exercise = ExerciseStep(self.model, self._knob_words, self._refusal_words)
+        self.exercise = ExerciseStep(self.model, self._knob_words, self._refusal_words, self._moved)
         self.steps: tuple[Step, ...] = (self.guess, self.measure, self.why, self.exercise)
         self._rooms: list[QScrollArea] = []
         for step in self.steps:
             room = scrolled(step)
             self._rooms.append(room)
             self.pages.addWidget(room)
+        bar = self._rooms[MEASURE].verticalScrollBar()
+        bar.rangeChanged.connect(lambda *_: self._scroll_to_revealed())
+        bar.actionTriggered.connect(lambda _: self._let_scroll())
         self.guess.guessed.connect(self._guessed)
         self.measure.wanted.connect(self.start)
         self.measure.bench.connect(self.set_bench)
@@ -292,7 +309,7 @@ class LearnView(QStackedWidget):
     def open_lesson(self, name: str) -> None:
         """Open a lesson at its question."""
         self.model.open = self.model.lessons[name]
-        self._told = ""
+        self._told = self._revealed = ""
         self.heading.setText(as_is(self.model.lesson.text.title))
         for step, room in zip(self.steps, self._rooms, strict=True):
             step.show_lesson()
@@ -375,6 +392,10 @@ class LearnView(QStackedWidget):
             return "The knobs at the left make no run as they stand."
         return f"Your knobs: {config_words(config)}"
 
+    def _moved(self) -> bool:
+        checked = self._checked.get(self.model.lesson.name)
+        return checked is not None and checked != self._experiment.knobs.request()
+
     def _refusal_words(self) -> str:
         """Return why the exercise does not take the knobs as they stand; "" where it does."""
         experiment = self._experiment
@@ -440,12 +461,15 @@ class LearnView(QStackedWidget):
     def start(self, name: str) -> None:
         """Measure one of the lesson's measurements."""
         lesson = self.model.lesson
+        self._reveal(name)
         self._begin(name, lambda bench, on_step: measure(lesson, name, bench, on_step))
 
     def check(self) -> None:
         """Measure the knobs as they stand beside the start of the exercise."""
         lesson, experiment = self.model.lesson, self._experiment
         own, workload = experiment.knobs.request(), experiment.workload
+        if self._job is None:
+            self._checked[lesson.name] = own
         self._begin(
             EXERCISE,
             lambda bench, on_step: check_exercise(lesson, own, workload, bench, on_step),
@@ -478,7 +502,7 @@ class LearnView(QStackedWidget):
         self._told = ""
         if isinstance(outcome, Measured):
             self._take(job, outcome, whole=True)
-            self._told = "Measured."
+            self._told = _measured_words(job, self.model)
         elif isinstance(outcome, ExplorerError):
             self._told = f"{capital(str(outcome))}."
         self._say_trouble()
@@ -494,23 +518,29 @@ class LearnView(QStackedWidget):
         drawn_before = chart is None or not chart.isHidden()
         self.steps[self.step].refresh()
         if self.measure.answers and not answered:
+            self._let_scroll()
             self._rooms[MEASURE].verticalScrollBar().setValue(0)
         elif not drawn_before:
             self._reveal(job.name)
 
     def _reveal(self, name: str) -> None:
-        """Scroll to a measurement's chart, once its place is known."""
-        QTimer.singleShot(0, self, partial(self._scroll_to, name))
+        """Keep a measurement's chart in sight, which may still grow, until the user scrolls."""
+        self._revealed = name
+        self._scroll_to_revealed()
 
-    def _scroll_to(self, name: str) -> None:
+    def _let_scroll(self) -> None:
+        self._revealed = ""
+
+    def _scroll_to_revealed(self) -> None:
         """Scroll as little as shows a chart with its buttons; where not both have room, these."""
-        line, chart = self.measure.lines.get(name), self.measure.charts.get(name)
-        if line is None or chart is None or chart.isHidden():
+        chart = self.measure.charts.get(self._revealed)
+        if chart is None or chart.isHidden():
             return
         room = self._rooms[MEASURE]
         bar = room.verticalScrollBar()
         least = chart.geometry().bottom() + MARGIN - room.viewport().height()
-        bar.setValue(min(max(bar.value(), least), line.y() - MARGIN // 2))
+        top = self.measure.lines[self._revealed].y() - MARGIN // 2
+        bar.setValue(min(max(bar.value(), least), top))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Say what is wrong with a folder of the user's."""

@@ -154,7 +154,7 @@ class MeasureStep(Step):
         start.setObjectName(f"lessonMeasure_{name}")
         start.setProperty("role", "leads")
         start.clicked.connect(lambda _=False: self.wanted.emit(name))
-        bench = QPushButton(tr("Set the bench up"))
+        bench = QPushButton(tr("Explore further"))
         bench.setObjectName(f"lessonBench_{name}")
         bench.setToolTip(tr("Set the knobs to it, and show the view in which it can be explored"))
         bench.clicked.connect(lambda _=False: self.bench.emit(name))
@@ -284,11 +284,18 @@ class ExerciseStep(Step):
     wanted = Signal()
 
     def __init__(
-        self, model: LessonsModel, knobs: Callable[[], str], refusal: Callable[[], str]
+        self,
+        model: LessonsModel,
+        knobs: Callable[[], str],
+        refusal: Callable[[], str],
+        moved: Callable[[], bool],
     ) -> None:
-        """``knobs`` tells where the knobs stand, in words; ``refusal`` why that is no answer."""
+        """``knobs`` tells where the knobs stand, in words; ``refusal`` why that is no answer.
+
+        ``moved`` says whether they stand elsewhere than what was measured.
+        """
         super().__init__(model)
-        self._knobs, self._refusal = knobs, refusal
+        self._knobs, self._refusal, self._moved = knobs, refusal, moved
         self._able = False
 
     def _fill(self) -> None:
@@ -350,8 +357,10 @@ class ExerciseStep(Step):
             self.chart.hide()
             return
         asks = asks_of(model.lesson, found)
-        self.verdict.setText(tr("Solved." if is_solved(asks) else "Not yet."))
-        set_role(self.verdict, "good" if is_solved(asks) else "warning")
+        solved = is_solved(asks)
+        not_yet = "Your knobs have moved since: measure them." if self._moved() else "Not yet."
+        self.verdict.setText(tr("Solved." if solved else not_yet))
+        set_role(self.verdict, "good" if solved else "warning")
         self.asks.setText(tr("\n".join(one.words for one in asks)))
         self.chart.show_chart(measured_chart(found))
         self.chart.setFixedHeight(height_of(self.chart))
