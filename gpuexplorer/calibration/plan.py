@@ -135,13 +135,12 @@ class _Planner:
         array_B, words = self._array_B()
         seconds = 0.8 if self.quick else 2.0
         elements = array_B // self.itemsize_B
-        for kind, found in (
-            ("copy", self._streams("copy", elements)),
-            ("triad", self._streams("triad", elements)),
-            ("read", self._reads(elements)),
+        for kind, title, found in (
+            ("copy", "copy, main memory", self._streams("copy", elements)),
+            ("triad", "triad, main memory", self._streams("triad", elements)),
+            ("read", "read-only, main memory", self._reads(elements)),
         ):
-            title = "read-only" if kind == "read" else kind
-            yield Stage(kind, None, f"{title}, main memory", words, seconds, tuple(found))  # type: ignore[arg-type]
+            yield Stage(kind, None, title, words, seconds, tuple(found))  # type: ignore[arg-type]
 
     def _streams(self, what: str, elements: int) -> list[CeilingCandidate]:
         names = [what, *(f"{what}_{library}" for library in LIBRARIES)]

@@ -174,15 +174,20 @@ def _memory_levels(ceilings: Ceilings | None) -> list[_Level]:
     found: list[_Level] = []
     main = ceilings.memory()
     if main is not None:
-        kind = "read-only" if main.kind == "read" else main.kind
-        words = f"main memory {quantity(main.value, 'B/s')} ({kind})"
+        rate = quantity(main.value, "B/s")
+        words = {
+            "copy": f"main memory {rate} (copy)",
+            "triad": f"main memory {rate} (triad)",
+            "read": f"main memory {rate} (read-only)",
+        }[main.kind]
         found.append(_Level(words, main.value, MEMORY_COLOURS[0]))
     caches = sorted((c for c in ceilings.ceilings if c.kind == "cache"), key=lambda c: c.value)
     for cache in caches:
         if not found or cache.value > APART * found[-1].value:
-            words = f"cache {quantity(cache.value, 'B/s')}"
+            rate = quantity(cache.value, "B/s")
+            words = f"cache {rate}"
             if cache.footprint_B:
-                words = f"{words} ({quantity(cache.footprint_B, 'B', 2)})"
+                words = f"cache {rate} ({quantity(cache.footprint_B, 'B', 2)})"
             slot = MEMORY_COLOURS[min(len(found), len(MEMORY_COLOURS) - 1)]
             found.append(_Level(words, cache.value, slot))
     return found

@@ -27,7 +27,7 @@ Family = Literal[
 FAMILIES: dict[Family, str] = {
     "product": "matrix products",
     "convolution": "convolutions and pooling",
-    "attention": "attention",
+    "attention": "dot-product attention",
     "elementwise": "element by element",
     "reduction": "sums, norms, softmax, loss",
     "memory": "copies and allocation",

@@ -116,15 +116,19 @@ class Row:
         return found
 
     def told(self, names: Collection[str]) -> Row:
-        """Return it in the language of the process; cells in the columns ``names`` stay."""
+        """Return it in the language of the process; cells in the columns ``names`` stay.
+
+        So does its title where it is one of them.
+        """
+        is_name = any(self.title == self.cells[one].text for one in names if one in self.cells)
         cells = {
             column: cell if column in names else replace(cell, text=tr(cell.text))
             for column, cell in self.cells.items()
         }
         marks = {key: tr(words) for key, words in self.marks.items()}
         return replace(
-            self, title=tr(self.title), cells=cells, tip=tr(self.tip), marks=marks,
-            note=tr(self.note), part=tr(self.part),
+            self, title=self.title if is_name else tr(self.title), cells=cells, marks=marks,
+            tip=tr(self.tip), note=tr(self.note), part=tr(self.part),
         )  # fmt: skip
 
 

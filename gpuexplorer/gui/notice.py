@@ -88,7 +88,9 @@ def machine_busy(doing: str) -> Notice:
 
 def no_device(devices: DeviceList, choose: Action) -> Notice:
     """Say that nothing here runs work, and what each backend lacks; another engine may have it."""
-    reasons = "\n".join(f"{u.backend}: {u.reason}. {u.remedy}" for u in devices.unavailable)
+    reasons = "\n".join(
+        f"{u.backend}: {u.reason}. {capital(u.remedy)}." for u in devices.unavailable
+    )
     text = "No device here can run work; see 'Details' for why."
     return Notice("bad", text, actions=(("Engines…", choose),), detail=reasons)
 

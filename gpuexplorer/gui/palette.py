@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,10 @@ WIDTH, ROWS = 560, 12
 MOVES = frozenset({Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown})
 
 
+_KEY = re.compile(r"\(&\w\)")
+"""A key in brackets, as where a name has none of its letters: 文件(&F)."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One command: where it stands in the menus, and the action that does it."""
@@ -40,7 +45,7 @@ class Entry:
 
 def plain(words: str) -> str:
     """Return the words of a menu without its marks of keys and dialogs."""
-    return words.replace("&", "").removesuffix("…")
+    return _KEY.sub("", words).replace("&", "").removesuffix("…")
 
 
 def entries(menus: QMenuBar) -> list[Entry]:

@@ -39,8 +39,8 @@ _COLUMNS: tuple[tuple[Column, Value, Callable[[Any], str]], ...] = (
         lambda value: quantity(value, "Hz"),
     ),
     (
-        Column("load", "load", "Share of the device that was busy over the run: its own launches "
-               "and all other programs together", fields={"load": ""}),
+        Column("load", "device load", "Share of the device that was busy over the run: its own "
+               "launches and all other programs together", fields={"load": ""}),
         lambda run: run.telemetry.load,
         percent,
     ),

@@ -14,8 +14,15 @@ WINDOW, TERMINAL = Medium.WINDOW, Medium.TERMINAL
 NAME_LETTERS, BRIEF_NAME, BRIEF_SHAPES = 200, 56, 40
 """Of a name, and what a terminal shows of names and shapes."""
 NAME = (
-    Column("operator", "operator", "The operator as PyTorch calls it", words=True, media=WINDOW),
-    Column("brief", "operator", words=True, media=TERMINAL),
+    Column(
+        "operator",
+        "operator",
+        "The operator as PyTorch calls it",
+        words=True,
+        names=True,
+        media=WINDOW,
+    ),
+    Column("brief", "operator", words=True, names=True, media=TERMINAL),
     Column("calls", "calls", "How often it is called in one iteration", most_first=True),
 )
 GPU = (
@@ -31,8 +38,8 @@ FIGURES = (
            "device", most_first=True),
 )  # fmt: skip
 SHAPES = (
-    Column("shapes", "shapes", "Shapes of its inputs", words=True, media=WINDOW),
-    Column("brief_shapes", "shapes", words=True, media=TERMINAL),
+    Column("shapes", "shapes", "Shapes of its inputs", words=True, names=True, media=WINDOW),
+    Column("brief_shapes", "shapes", words=True, names=True, media=TERMINAL),
 )
 
 

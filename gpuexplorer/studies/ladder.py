@@ -535,12 +535,18 @@ def finding(study: LadderStudy) -> str:
     best = study.best
     if best is None:
         return ""
-    facts = [f"The best rung is {best.variant}"]
+    beside = share = ""
     if best.beside is not None and study.library is not None and best.beside.factor:
-        facts.append(best.beside.than(study.library))
+        beside = best.beside.than(study.library)
     if best.rate and study.roof:
-        facts.append(f"at {percent(best.rate / study.roof)} of the {study.roof_words}")
-    return f"{', '.join(facts)}."
+        share = percent(best.rate / study.roof)
+    if beside and share:
+        return f"The best rung is {best.variant}, {beside}, at {share} of the {study.roof_words}."
+    if share:
+        return f"The best rung is {best.variant}, at {share} of the {study.roof_words}."
+    if beside:
+        return f"The best rung is {best.variant}, {beside}."
+    return f"The best rung is {best.variant}."
 
 
 KIND = StudyKind(

@@ -443,13 +443,18 @@ def finding(study: PrecisionStudy) -> str:
             len(study.runs), "{number} precision measured.", "{number} precisions measured."
         )
     best = min(able, key=lambda p: p.measured.time_s if p.measured else 0.0)
-    facts = [f"Fastest within the tolerance: {best.precision}"]
+    fastest, error = best.precision, study.error(best)
+    beside = ""
     if best.against is not None and study.reference is not None:
-        facts.append(best.against.than(study.reference))
-    error = study.error(best)
-    if error is not None:
-        facts.append(f"error {error_words(error)}")
-    return f"{', '.join(facts)}."
+        beside = best.against.than(study.reference)
+    if error is None:
+        if not beside:
+            return f"Fastest within the tolerance: {fastest}."
+        return f"Fastest within the tolerance: {fastest}, {beside}."
+    wrong = error_words(error)
+    if not beside:
+        return f"Fastest within the tolerance: {fastest}, error {wrong}."
+    return f"Fastest within the tolerance: {fastest}, {beside}, error {wrong}."
 
 
 def half_answer(study: PrecisionStudy) -> str:

@@ -151,6 +151,11 @@ def language(tmp_path: Path) -> Iterator[Path]:
         ("12 µs, 2.00× slower than the best, 3 runs", "12 µs，比最佳慢 2.00×，3 次运行"),
         ("Block map\n1e-7 as a whole, 2e-6 at the most", "线程块图\n整体 1e-7，最大 2e-6"),
         ("threads in x = 64: 12 µs", "x 方向线程数 = 64：12 µs"),
+        (
+            "Block map: threads in x = 64: 12 µs, 3 GB/s",
+            "线程块图：x 方向线程数 = 64：12 µs，3 GB/s",
+        ),
+        ("the block has 64, N = 3 threads", "线程块有 64，N = 3 个线程"),
         ("threads in x × threads in y", "x 方向线程数 × y 方向线程数"),
         ("12 of 34", "34 中的 12"),
         ("open '12 is not there'. Block map.", "open '12 is not there'. 线程块图。"),

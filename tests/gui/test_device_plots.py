@@ -90,7 +90,7 @@ def test_a_processor_has_rows_of_its_own(plots: DevicePlots) -> None:
     plots.set_kind("cpu")
     plots._track.read(0.0, Reading(t_ns=0, source="cpu", load=0.5, missing={"power_W": "RAPL"}))
     plots.refresh()
-    assert plots.shown == ["load"]
+    assert plots.shown == ["device load"]
     assert plots.missing["power"] == "RAPL"
     assert "occupancy" not in plots.missing
 
@@ -199,7 +199,7 @@ def test_the_window_shows_and_hides_them_and_remembers(
     assert room.isVisible()
     wait_measured(qtbot, window)
     plots = window.panels.device
-    until(qtbot, lambda: "load" in plots.shown)
+    until(qtbot, lambda: "device load" in plots.shown)
     until(qtbot, lambda: len(window.session.live_model.device) > 3)
     assert "temperature" in {*plots.shown, *plots.missing}
     x, _ = window.session.live_model.device.series("load", -np.inf, np.inf, 1000)

@@ -19,8 +19,11 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.cli.parser import parse
 from gpuexplorer.cli.study import lab_of
+from gpuexplorer.core import language
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.language import tr
+from gpuexplorer.core.offer import Offer
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.studies import Study
 from gpuexplorer.engine.client import EngineOptions
@@ -40,6 +43,7 @@ from gpuexplorer.studies.running import How
 from gpuexplorer.studies.sides import usual_sides
 from gpuexplorer.studies.speedup import SpeedupStudy
 from gpuexplorer.studies.switches import SwitchesLab
+from gpuexplorer.workloads.loader import load
 from tests.gui.driver import move_pointer, until
 from tests.gui.test_models_panel import DEVICES, GPU, KERNELS, experiment
 from tests.support.lab_studies import (
@@ -188,6 +192,21 @@ def ticks_of(form: StudyForm, name: str) -> Ticks:
     found = form.groups[name]
     assert isinstance(found, Ticks)
     return found
+
+
+def test_titles_that_are_cut_are_told_first(qtbot: QtBot) -> None:
+    language.use("zh_CN")
+    try:
+        ticks = Ticks("ladder", KINDS["ladder"].choices[0])
+        qtbot.addWidget(ticks)
+        title = load()["matmul"].manifest.variants["uncoalesced"].title
+        ticks.show_offers([Offer(name="uncoalesced", title=title)])
+        ticks.resize(100, 40)
+        ticks.show()
+        shown = ticks.boxes["uncoalesced"].text()
+        assert shown.endswith("…") and tr(title).startswith(shown[:-1]) and tr(title) != title
+    finally:
+        language.use(language.ENGLISH)
 
 
 def test_what_is_unticked_is_not_looked_at(qtbot: QtBot) -> None:

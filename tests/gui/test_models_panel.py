@@ -280,6 +280,8 @@ def test_the_panel_shows_switches_in_place_of_blocks(panel: ExperimentPanel) -> 
     assert panel._experiment.knobs.switches == {"grad_mode": "no_grad"}
     assert modes.currentData() == "no_grad"
     assert "samples a step" in panel.block_words.text()
+    panel._experiment.set_size("B", 1)
+    assert "1 sample a step" in panel.block_words.text()
     panel._experiment.set_workload("transpose")
     assert panel.switches.isHidden() and not panel.block_rows[0].isHidden()
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.palette import Entry, Palette, matching
+from gpuexplorer.gui.palette import Entry, Palette, matching, plain
 from tests.gui.driver import until
 
 
@@ -48,6 +48,12 @@ def test_each_command_of_the_menus_is_there_with_its_key(
     row = shown.index("Run › Use tuned")
     item = palette.list.topLevelItem(row)
     assert item is not None and item.text(1) == "Ctrl+U"
+
+
+def test_menus_have_no_marks_of_their_keys_in_any_language() -> None:
+    assert [plain(words) for words in ("&File", "文件(&F)", "Export…", "f(x)")] == [
+        "File", "文件", "Export", "f(x)",
+    ]  # fmt: skip
 
 
 def test_typing_narrows_and_enter_does_it(

@@ -8,8 +8,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core import language
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
-from gpuexplorer.gui.show.table import SheetTable
+from gpuexplorer.gui.show.table import SheetModel, SheetTable
 from gpuexplorer.gui.theme import make_theme, theme
 
 COLUMNS = (
@@ -39,6 +40,19 @@ def table(qtbot: QtBot, qapp: QApplication) -> SheetTable:
     made.show_sheet(Sheet("A sheet", COLUMNS, ROWS))
     made.show()
     return made
+
+
+def test_what_there_is_no_room_for_is_told_with_the_languages_colon(table: SheetTable) -> None:
+    model = table.model()
+    assert isinstance(model, SheetModel)
+    model.left_out = frozenset({1})
+    tip = Qt.ItemDataRole.ToolTipRole
+    assert "time: 9 ms" in model.index(0, 0).data(tip)
+    language.use("zh_CN")
+    try:
+        assert "时间：9 ms" in model.index(0, 0).data(tip)
+    finally:
+        language.use(language.ENGLISH)
 
 
 def names(table: SheetTable) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from gpuexplorer.core.sheet import Medium
+from gpuexplorer.core import language
+from gpuexplorer.core.sheet import Medium, told
 from gpuexplorer.results.operators import BRIEF_NAME, sheet_of
 from tests.support.operators import made_profile
 
@@ -22,6 +23,20 @@ def test_columns_are_those_that_the_profile_has() -> None:
         assert titles(medium, gpu=True, shapes=True) == [
             "operator", "calls", "GPU", "GPU total", *FIGURES, "shapes"
         ]  # fmt: skip
+
+
+def test_names_of_operators_stay_in_every_language() -> None:
+    profile = made_profile()
+    one = msgspec.structs.replace(profile.operators[0], name="aten::sum")
+    language.use("zh_CN")
+    try:
+        assert language.tr("sum") != "sum", "a word of ours, too"
+        sheet = told(sheet_of(msgspec.structs.replace(profile, operators=(one,))))
+    finally:
+        language.use(language.ENGLISH)
+    (row,) = sheet.rows
+    assert (row.title, sheet.texts(row, Medium.WINDOW)[0]) == ("sum", "sum")
+    assert sheet.columns[0].title == "算子"
 
 
 def test_rows_say_what_an_operator_takes_and_a_terminal_cuts_long_names() -> None:

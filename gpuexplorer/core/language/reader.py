@@ -299,7 +299,7 @@ class Reader:
             elif named:
                 inner = self._named(value)
             else:
-                inner = self._part(value)
+                inner = self._inside(value)
             if not _fits(template, name, value, inner):
                 return None
             many = inner.letters and template.letters < SHORT and not named
@@ -383,7 +383,7 @@ class Reader:
         yield from self._about(text)
         yield from self._listed(text)
         for sign in (" = ", " × "):
-            if sign in text:
+            if sign in text and ": " not in text:  # what is said of an equation is not its part
                 yield self._joined(text.split(sign), sign)
 
     def _lines(self, lines: list[str]) -> Reading:
@@ -427,7 +427,7 @@ class Reader:
         """Yield the readings as something, and what is said of it."""
         if ": " in text:
             for most in (-1, 1):
-                parts = [self._part(part) for part in text.split(": ", most)]
+                parts = [self._inside(part) for part in text.split(": ", most)]
                 if _is_ours(parts):
                     yield _together(parts, self._between(ABOUT).join(p.text for p in parts))
         for form in _ASIDES:
@@ -436,6 +436,14 @@ class Reader:
                 said, beside = self._part(aside[1]), self._part(aside[2])
                 if _is_ours([said, beside]):
                     yield self._with_aside(said, beside)
+
+    def _inside(self, text: str) -> Reading:
+        """Return a part of a sentence; a list of names and figures has the language's sign."""
+        reading = self._part(text)
+        listed = _apart(_COMMAS.split(text))[::2]
+        if reading.letters or len(listed) < 2 or any(map(_WORDS.search, listed)):
+            return reading
+        return reading._replace(text=self._between(LIST).join(listed))
 
     def _with_aside(self, said: Reading, beside: Reading) -> Reading:
         words = self._joints[ASIDE].format(said=said.text, aside=beside.text)

@@ -83,6 +83,13 @@ class KnobRow(QWidget):
         self.slider.set_reach(legal, reason)
 
 
+def _items_words(number: int, what: str) -> str:
+    """Say how many samples, or tokens, a step of a model takes."""
+    if what == "tokens":
+        return plural(number, "{number} token a step", "{number} tokens a step")
+    return plural(number, "{number} sample a step", "{number} samples a step")
+
+
 class ExperimentPanel(QScrollArea):
     """Shows an ``Experiment`` and turns its knobs."""
 
@@ -312,7 +319,7 @@ class ExperimentPanel(QScrollArea):
         except ExplorerError:
             return "A framework's model: it chooses its own kernels."
         items = items_per_launch(plan.config)
-        words = [f"{count(items[0])} {items[1]} a step"] if items is not None else []
+        words = [_items_words(*items)] if items is not None else []
         parts = predict(plan)
         if parts is not None:
             words.append(f"about {quantity(parts.total_B, 'B')} of memory")

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QCheckBox, QFormLayout, QLabel, QVBoxLayout, QWidget
 
-from gpuexplorer.core.language import tr
+from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.model.switches import SwitchOffer
 from gpuexplorer.gui.widgets.list_box import ListBox
 
@@ -92,7 +92,7 @@ class SwitchesSection(QWidget):
             if box.property("choices") != shown:
                 model = QStandardItemModel(box)
                 for choice in offer.choices:
-                    item = QStandardItem(tr(choice.words))
+                    item = QStandardItem(as_is(choice.words))
                     item.setData(choice.value, Qt.ItemDataRole.UserRole)
                     item.setEnabled(choice.reason is None)
                     item.setToolTip(tr(choice.reason or ""))

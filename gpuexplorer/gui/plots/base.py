@@ -34,7 +34,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.charts.style import STROKES
 from gpuexplorer.charts.ticks import LEAST_DECADES, MOST_DECADES, log_ticks, tick_words
-from gpuexplorer.core.language import tr
+from gpuexplorer.core.language import about, tr
 from gpuexplorer.core.units import si_scale
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.trace import Floats
@@ -370,7 +370,7 @@ class LineSample(QWidget):
 
     def spoken(self) -> str:
         """Return the line's name with its latest value."""
-        return f"{tr(self._name)}: {tr(self._value)}" if self._value else tr(self._name)
+        return about(self._name, self._value) if self._value else tr(self._name)
 
     def sizeHint(self) -> QSize:
         """Return the preferred size."""

@@ -12,7 +12,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QHelpEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from gpuexplorer.core.language import tr
+from gpuexplorer.core.language import about, tr
 from gpuexplorer.core.telemetry import clock_words, slowdowns
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui import typeface
@@ -43,7 +43,7 @@ class Figure:
 CLOCK = Figure("clock", "Hz", ("sm_clock_Hz",), 50e6, "Clock of the multiprocessors or cores")
 POWER = Figure("power", "W", ("power_W",), 10.0, "Power of the board or the processor, in watts")
 TEMPERATURE = Figure("temperature", "°C", ("temperature_C",), 4.0, "Temperature of the chip")
-LOAD = Figure("load", "", ("load",), 0.3, "Share of time that something ran", True)
+LOAD = Figure("device load", "", ("load",), 0.3, "Share of time that something ran", True)
 
 FIGURES: dict[str, tuple[Figure, ...]] = {
     "gpu": (
@@ -127,7 +127,7 @@ class DevicePlots(QWidget):
         """Return the latest value of each figure, and why others have none."""
         rows = [(figure.title, self._values(figure)) for figure in self._shown]
         rows += [(figure.title, why) for figure, why in self._missing]
-        return "; ".join(f"{tr(title)}: {tr(words)}" for title, words in rows)
+        return "; ".join(about(title, words) for title, words in rows)
 
     def sizeHint(self) -> QSize:
         """Return the preferred size."""

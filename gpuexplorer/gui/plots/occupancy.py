@@ -14,7 +14,7 @@ from gpuexplorer.analysis.static import CurvePoint, KernelAnalysis
 from gpuexplorer.charts.occupancy import limiter_slot
 from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.config import Block
-from gpuexplorer.core.language import tr
+from gpuexplorer.core.language import about, tr
 from gpuexplorer.core.units import percent, plural
 from gpuexplorer.gui.plots.base import Plot, line_pen
 from gpuexplorer.gui.theme import blend, theme
@@ -113,7 +113,7 @@ class OccupancyPlot(Plot):
         here = next((p for p in points if self._is_here(p)), None)
         self._here.setVisible(here is not None)
         if here is not None:
-            self._here.setText(tr(f"{block_words(here.block)}: {percent(here.occupancy)}"))
+            self._here.setText(about(block_words(here.block), percent(here.occupancy)))
             self._here.setColor(theme().q("text"))
             self._here.setAnchor((min(max(here.threads / 1024, 0.1), 0.9), 1.0))
             self._here.setPos(here.threads, here.occupancy * 100)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from gpuexplorer.core.language import tr
+from gpuexplorer.core.language import about, tr
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.telemetry import clock_words, slowdowns
 from gpuexplorer.core.units import quantity
@@ -42,7 +42,7 @@ class Sparkline(QWidget):
 
     def spoken(self) -> str:
         """Return the title with the latest value."""
-        return f"{tr(self._title)}: {tr(self._words)}"
+        return about(self._title, self._words)
 
     def sizeHint(self) -> QSize:
         """Return the preferred size."""

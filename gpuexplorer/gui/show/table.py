@@ -27,7 +27,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from gpuexplorer.core.language import tr
+from gpuexplorer.core.language import about, tr
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet, told
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
@@ -152,7 +152,7 @@ class SheetModel(QAbstractTableModel):
         texts = row.texts(self.columns)
         lines = [row.tip]
         for number in sorted(self.left_out):
-            words = f"{self.columns[number].title}: {texts[number]}"
+            words = about(self.columns[number].title, texts[number])
             if texts[number] not in ("", "–") and texts[number] not in row.tip:
                 lines.append(words)
         if row.key and self._act:

@@ -96,7 +96,7 @@ class Ticks(QWidget):
             box.ensurePolished()
             room = self.width() - sum(box.style().pixelMetric(one, None, box) for one in mark) - 4
             mode = Qt.TextElideMode.ElideRight
-            box.setText(tr(box.fontMetrics().elidedText(self._titles[name], mode, max(room, 60))))
+            box.setText(box.fontMetrics().elidedText(tr(self._titles[name]), mode, max(room, 60)))
 
     def _toggled(self, name: str, on: bool) -> None:
         self._wanted[name] = on
