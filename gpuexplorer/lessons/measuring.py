@@ -247,7 +247,7 @@ def check_kept(
     if workload.name != shipped.name:
         title = shipped.manifest.title
         raise InputError(
-            f"the exercise is about '{title}'", remedy="press 'Set the knobs to the start'"
+            f"the exercise is about {title}", remedy="press 'Set the knobs to the start'"
         )
     first, second = (
         planned(request, chosen, devices) for request, chosen in ((start, shipped), (own, workload))

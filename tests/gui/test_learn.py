@@ -144,7 +144,7 @@ def test_the_exercise_says_what_it_keeps_before_anything_is_measured(
     view.open_lesson("threads-and-blocks")
     view.show_step(DO)
     assert exercise.refused.text() == (
-        "The exercise is about 'Vector add'; press 'Set the knobs to the start'."
+        "The exercise is about Vector add; press 'Set the knobs to the start'."
     )
     assert exercise.refused.isVisible() and not exercise.check.isEnabled()
     assert leading() == ["lessonStart"]
@@ -394,6 +394,10 @@ def test_each_lesson_is_gone_through_to_its_end(
         here = view.why.claims[claim.name].text()
         assert here.endswith(holds) or claim.kind == "card", here
     press(window, "lessonNext")
+    experiment, about = window.session.experiment, lesson.manifest.bench.workload
+    if experiment.workload.name != about:
+        title = tr(experiment.workloads[about].manifest.title)
+        assert title in view.exercise.refused.text(), view.exercise.refused.text()
     press(window, "lessonStart")
     measured(window, qtbot, "lessonCheck")
     assert view.exercise.verdict.text() == tr("Not yet.")
