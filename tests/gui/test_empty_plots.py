@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, series
-from gpuexplorer.gui.plots.base import Plot
+from gpuexplorer.gui.plots.base import LOG_REACH, Plot
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.theme import make_theme
 from tests.gui.conftest import OpenWindow
@@ -91,3 +91,7 @@ def test_the_trace_has_two_figures_on_its_logarithmic_axis(qtbot: QtBot, factor:
     for low in (1.03e-5, 2.2e-4, 7.7e-2):
         plot.set_y(low, factor * low)
         assert len(set(words_at(plot)[1])) >= 2
+    plot.box.scaleBy(y=1e9)  # the wheel, turned for long: nothing takes less than 1 ps
+    low, high = plot.box.viewRange()[1]
+    assert LOG_REACH[0] <= low < high <= LOG_REACH[1]
+    assert not any(word.startswith("0 ") for word in words_at(plot)[1])

@@ -140,6 +140,8 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
         return self.tickStrings(values, scale, spacing)
 
 
+LOG_REACH = (-12, 18)
+"""The powers of ten of a base unit between which a logarithmic axis can be zoomed."""
 LEAST_HEIGHT = 66
 """Pixels that a plot has at least: two plots fit a window of 400, also where a system's font has
 lines that are higher by a fifth, as those for Chinese have."""
@@ -275,7 +277,8 @@ class Plot(pg.GraphicsView):  # type: ignore[misc]
         """Draw y on a logarithmic axis; the curves are transformed by ``scaled``."""
         self.log = on
         self.y_axis.setLogMode(y=on)
-        self.box.setLimits(minYRange=LEAST_DECADES if on else None)
+        low, high = LOG_REACH if on else (None, None)
+        self.box.setLimits(minYRange=LEAST_DECADES if on else None, yMin=low, yMax=high)
 
     def scaled(self, y: Floats) -> Floats:
         """Return y values as this plot's view takes them."""
