@@ -17,7 +17,7 @@ from gpuexplorer.gui.widgets.words import Words
 
 STATUS_MS = 250
 MESSAGE_MS = 4000
-WIDEST_RATE = "answered in 000 ms   000,000 launches/s"
+WIDEST_RATE = "answered in 000 ms   000 000 launches/s"
 DEVICE_TIP = "The device that the shown run uses"
 ENGINE_WORDS = {
     "not started": "engine not started",

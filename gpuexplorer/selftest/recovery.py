@@ -87,7 +87,7 @@ def _run_right(context: SelfTestContext, watched: WatchedEngine) -> None:
 def _wrong(context: SelfTestContext) -> Found:
     error = _failure(context, faulty.wrong())
     if not isinstance(error, WrongResult):
-        raise WorkFailed(f"one wrong element of 4,096 was told as another fault: {error.what}")
+        raise WorkFailed(f"one wrong element of 4 096 was told as another fault: {error.what}")
     return Found(error.what)
 
 

@@ -118,7 +118,7 @@ def test_what_an_exercise_keeps_cannot_be_changed(bench: Bench) -> None:
         ("256x1,size=64", "keeps the size"),
         ("tiled", "keeps the variant"),
         ("256x1,fill=zeros", "keeps the inputs"),
-        ("direct,workload=vector_add", "is about 'Matrix multiply'"),
+        ("direct,workload=vector_add", "is about Matrix multiply"),
     ):
         request, workload = lesson.request(word, SHIPPED)
         with pytest.raises(InputError, match=said):
