@@ -140,36 +140,38 @@ def break_even(
         return BreakEven(words=f"No size was measured on both, {how}.")
     least, most, faster = points[0][0], points[-1][0], [found.factor > 1 for _, found in points]
     unclear = [n for n, found in points if found.verdict in ("same", "can't tell")]
-    one_side = all(faster) or not any(faster)
+    one_side, when = all(faster) or not any(faster), how.capitalize()
     size, low, high, about = crossing([(n, found.factor) for n, found in points]), None, None, ""
     if size is not None:
         low = crossing([(n, found.ci95_high) for n, found in points])
         high = crossing([(n, found.ci95_low) for n, found in points])
-        words = f"{second} is faster from {symbol} ≈ {size_words(size)} on"
+        near = size_words(size)
+        words = f"{when}, {second} is faster from {symbol} ≈ {near} on"
         if low is not None and high is not None and low <= size <= high:
-            words = f"{words} ({size_words(low)}–{size_words(high)})"
+            ends = f"{size_words(low)}–{size_words(high)}"
+            words = f"{when}, {second} is faster from {symbol} ≈ {near} on ({ends})"
         if (changes := sum(one != other for one, other in pairwise(faster)) - 1) > 0:
             about = f"below that the two change places {changes} times"
     elif unclear and one_side:
         sizes = listed(map(str, unclear))
-        words = f"Whether {second} is faster cannot be told at {symbol} = {sizes}"
+        words = f"{when}, whether {second} is faster cannot be told at {symbol} = {sizes}"
         if len(unclear) < len(points):
             about = "at the others it is faster" if faster[0] else "at the others it is slower"
     elif len(points) == 1:
-        words = f"{second} is not faster at {symbol} = {least}"
+        words = f"{when}, {second} is not faster at {symbol} = {least}"
         if faster[0]:
-            words = f"{second} is faster at {symbol} = {least}"
+            words = f"{when}, {second} is faster at {symbol} = {least}"
         about = "one size does not tell where it breaks even"
     elif all(faster):
-        words = f"{second} is faster at every size measured, {symbol} = {least} to {most}"
+        words = f"{when}, {second} is faster at every size measured, {symbol} = {least} to {most}"
         about = f"if there is a break-even, it lies below {symbol} = {least}"
     elif not any(faster):
-        words = f"{second} is at no size measured faster, {symbol} = {least} to {most}"
+        words = f"{when}, {second} is at no size measured faster, {symbol} = {least} to {most}"
         about = f"if there is a break-even, it lies above {symbol} = {most}"
     else:
-        words = f"{second} is faster at some sizes and not at the largest, {symbol} = {most}"
+        words = f"{when}, {second} is faster at some sizes, not at the largest, {symbol} = {most}"
         about = "there is no size from which on it stays faster"
-    words = "; ".join(filter(None, (f"{words}, {how}", about)))
+    words = "; ".join(filter(None, (words, about)))
     return BreakEven(size=size, low=low, high=high, words=f"{words}.")
 
 
@@ -191,7 +193,7 @@ def sheet(study: SpeedupStudy) -> Sheet:
                "How fast the second is beside the first, with transfers"),
         REMARKS, file_only("skipped"),
     )  # fmt: skip
-    titles = {part: f"{second.label} {how}" for part, _, how, _ in WAYS} | {"first": first.label}
+    titles = {part: _on_second(second, part) for part, *_ in WAYS} | {"first": first.label}
     rows: list[Row] = []
     for point in study.points:
         cells = {field: speedup_cell(getattr(point, field)) for _, field, *_ in WAYS}
@@ -204,6 +206,13 @@ def sheet(study: SpeedupStudy) -> Sheet:
     return Sheet("Break-even over sizes", columns, tuple(rows), study.words)
 
 
+def _on_second(second: Side, part: str) -> str:
+    """Return how the second device was measured, with its name."""
+    if part == "second_with":
+        return f"{second.label}, with transfers"
+    return f"{second.label}, without transfers"
+
+
 def chart(study: SpeedupStudy) -> ChartSpec:
     """Return the chart of both times against the size, and below them of the speed-up."""
     first, second = study.first, study.second
@@ -212,7 +221,7 @@ def chart(study: SpeedupStudy) -> ChartSpec:
     speeds = [series("equally fast", "hline", "ceiling", y=[1.0])]
     for part, field, words, role in WAYS:
         have = [(point.value, getattr(point, part)) for point in study.points]
-        times += times_line(f"{second.label} {words}", SECOND, role, have)
+        times += times_line(_on_second(second, part), SECOND, role, have)
         factors = [(n, f.factor, f.ci95_low, f.ci95_high, m.run if m is not None else "")
                    for (n, m), point in zip(have, study.points, strict=True)
                    if (f := getattr(point, field)) is not None]  # fmt: skip

@@ -212,8 +212,8 @@ def test_both_times_and_the_break_even_stand_against_the_size() -> None:
     times, speeds = (row[0] for row in chart_of(TWO).rows)
     lines = {s.name: s for s in times.series if s.kind == "line" and s.name}
     assert list(lines) == [
-        "opencl:0 (naive), data at hand", "cuda:0 (naive) without transfers",
-        "cuda:0 (naive) with transfers",
+        "opencl:0 (naive), data at hand", "cuda:0 (naive), without transfers",
+        "cuda:0 (naive), with transfers",
     ]  # fmt: skip
     without, with_copies = list(lines.values())[1:]
     assert without.role != with_copies.role and without.colour == with_copies.colour

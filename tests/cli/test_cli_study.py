@@ -41,7 +41,7 @@ def test_two_devices_over_sizes_with_files_and_a_group_in_the_history(tmp_path: 
         assert point.speedup is not None and point.speedup.pairs == 6
         assert all(run.verified for run in study.runs)
     assert study.break_even is not None and study.break_even.words in done.stdout.replace("\n", " ")
-    assert "numpy:cpu (numpy) with transfers" in plot.read_text() or "<svg" in plot.read_text()
+    assert "numpy:cpu (numpy), with transfers" in plot.read_text() or "<svg" in plot.read_text()
     rows = list(csv.DictReader(table.open()))
     assert len(rows) == 9 and {row["transfers"] for row in rows} == {"True", "False"}
     with Store.open(history) as store:

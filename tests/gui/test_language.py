@@ -31,6 +31,12 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.core import language
 from gpuexplorer.core.language import available
 from gpuexplorer.core.language.figures import with_comma
+from gpuexplorer.core.memory import PARTS
+from gpuexplorer.core.operators import FAMILIES
+from gpuexplorer.gui.operators_job import OperatorsJob
+from gpuexplorer.gui.sweep_job import SweepJob
+from gpuexplorer.gui.views.compare_job import CompareJob
+from gpuexplorer.gui.views.tune import TuningJob
 from tests.gui import looks
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until
@@ -330,3 +336,13 @@ def test_without_another_language_there_is_none_to_choose(
     window = open_window()
     assert [*window.commands.languages] == ["system", "en"]
     assert window.findChild(QWidget, "languageMenu") is None
+
+
+def test_parts_of_memory_and_what_a_job_did_are_told() -> None:
+    jobs = (SweepJob, TuningJob, CompareJob, OperatorsJob)
+    said = [*PARTS.values(), *FAMILIES.values(), *(job.done for job in jobs)]
+    language.use("zh_CN")
+    try:
+        assert [words for words in said if language.tr(words) == words] == []
+    finally:
+        language.use(language.ENGLISH)

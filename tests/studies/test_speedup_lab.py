@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gpuexplorer.analysis.curves import crossing
+from gpuexplorer.core import language
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
@@ -79,7 +80,7 @@ def test_the_break_even_is_where_the_machine_has_it() -> None:
     assert study.break_even is not None and study.break_even_with is not None
     assert study.break_even.size == pytest.approx(64, rel=0.01)
     assert study.break_even_with.size == pytest.approx(128, rel=0.01)
-    assert study.break_even.words.startswith("cuda:0 is faster from N ≈ 64")
+    assert study.break_even.words.startswith("Without transfers, cuda:0 is faster from N ≈ 64")
     low, high = study.break_even.low, study.break_even.high
     assert low is not None and high is not None and low <= 64.5 and high >= 63.5
 
@@ -99,7 +100,7 @@ def test_break_even_in_words(factors: list[float], size: float | None, words: st
     points = [(n, Speedup(factor=f)) for n, f in zip((10, 40), factors, strict=False)]
     found = break_even(points, "N", "cuda:0", "with transfers")
     assert found.size == (pytest.approx(size) if size else None)
-    assert words in found.words and "with transfers" in found.words
+    assert words in found.words and "with transfers" in found.words.lower()
 
 
 def test_the_last_crossing_counts_and_the_others_are_told() -> None:
@@ -123,13 +124,22 @@ def test_the_interval_of_a_break_even_is_where_the_speedups_intervals_cross() ->
     found = break_even(points, "N", "B", "without transfers")
     assert found.size == pytest.approx(20) and found.low == pytest.approx(10)
     assert found.high == pytest.approx(40)
+    also = break_even(points, "N", "torch:cpu", "with transfers")
+    language.use("zh_CN")
+    try:
+        assert language.tr(f"{found.words} {also.words}") == (
+            "不含传输时，从 N ≈ 20（10–40）起 B 更快。"
+            "含传输时，从 N ≈ 20（10–40）起 torch:cpu 更快。"
+        )
+    finally:
+        language.use(language.ENGLISH)
 
 
 @pytest.mark.parametrize(
     ("last", "words"),
     [
-        (1.1, "Whether B is faster cannot be told at N = 10 and 40, with transfers."),
-        (2.0, "Whether B is faster cannot be told at N = 10, with transfers; at the others it is "
+        (1.1, "With transfers, whether B is faster cannot be told at N = 10 and 40."),
+        (2.0, "With transfers, whether B is faster cannot be told at N = 10; at the others it is "
               "faster."),
     ],
 )  # fmt: skip

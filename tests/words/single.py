@@ -41,13 +41,13 @@ NAMES = """
 """
 """Others that do: names, keys of files, options of other programs."""
 SMALL = """
-    access accesses added advice all allocate allowed alone analysed arithmetic array arrays
-    bandwidth barriers baseline before begun beside best block blocks board cache caches calibrated
-    calibrating calibration calls cancelled cannot ceiling change changed check checks chosen clock
-    cold combination commands compare compared comparing comparison compile compiled compulsory
-    compute configuration configurations conflicts control conversion counted counters damaged
-    default delete deleted device devices difference differences display document done download
-    downloading driver drivers effect empty ended energy engine engines entry error errors
+    access accesses activations added advice all allocate allowed alone analysed arithmetic array
+    arrays bandwidth barriers baseline before begun beside best block blocks board cache caches
+    calibrated calibrating calibration calls cancelled cannot ceiling change changed check checks
+    chosen clock cold combination commands compare compared comparing comparison compile compiled
+    compulsory compute configuration configurations conflicts control conversion counted counters
+    damaged default delete deleted device devices difference differences display document done
+    download downloading driver drivers effect empty ended energy engine engines entry error errors
     evaluations everything everywhere exact exercise export failed fallback far faster figure
     figures file files finished finishing folder folders free full gradients group hardware highest
     history hot how idle implementations inputs install installing instructions integer interpreter
@@ -59,12 +59,12 @@ SMALL = """
     programs rate ratio read ready reference refused registers remarks remedy request requested
     requests result rounds run rung rungs running runs same sample samples seconds section sectors
     seed self shapes share size sizes skipped slower source space speed speed-up stack standing
-    starred start starting state stopped stopping study sum sums suspect suspended sweep switch
-    switches system tag tags temperature tensor text thread threads throttled throughput time timing
-    title today tolerance total transfer transfers trust tunable tunables tuned tuning turns units
-    unknown untouched usage used user value variant variants verdict verified verifying version
-    versions voltage waiting warning what when where window work workload workloads write wrong yes
-    yesterday yours
+    starred start starting state stopped stopping study sum sums suspect suspended sweep swept
+    switch switches system tag tags temperature tensor text thread threads throttled throughput time
+    timing title today tolerance total transfer transfers trust tunable tunables tuned tuning turns
+    units unknown untouched usage used user value variant variants verdict verified verifying
+    version versions voltage waiting warning weights what when where window work workload workloads
+    workspace write wrong yes yesterday yours
 """
 """Words that begin with a small letter."""
 
