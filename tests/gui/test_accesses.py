@@ -13,6 +13,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core import language
 from gpuexplorer.core.accesses import AccessProfile, AccessRequest
 from gpuexplorer.gui.model.live import Run
 from gpuexplorer.gui.model.warp import PackedRequests
@@ -64,6 +65,12 @@ def test_a_warp_is_counted_and_drawn_again_as_the_block_moves(
     assert view.table.key == "1"
     view.table.show_key("2")
     assert "write of array C" in view.request_words.text()
+    language.use("zh_CN")
+    try:
+        view._show_request(0)
+        assert view.request_words.text().startswith("第 1 个请求，共 ")
+    finally:
+        language.use(language.ENGLISH)
 
     session.experiment.set_block((1, 64, 1))
     session.knobs_changed.emit()

@@ -370,7 +370,7 @@ class AccessesView(RecordingView):
         shown = picture(self.shown, number)
         self.warp.show_request(shown)
         at, total = count(number + 1), count(len(self.shown.requests))
-        self.request_words.setText(tr(f"Request {at} of {total} · {shown.words}"))
+        self.request_words.setText(tr(" · ".join((f"Request {at} of {total}", shown.words))))
         with QSignalBlocker(self.table):
             self.table.show_key(str(shown.row))
 
