@@ -36,7 +36,7 @@ OF_WIDGETS = {
 }
 """Calls that take a widget or a parent as well: a name alone is not known for a text there."""
 TEXTS = re.compile(r"(words|title|text|tip|name|explanation)$")
-TOLD = ("tr", "as_is", "told_apart")
+TOLD = ("tr", "as_is", "about", "told_apart")
 TELLS = re.compile(rf"\b({'|'.join(TOLD)})\(")
 THROUGH = {"plain_tip", "visible", "escape"}
 """What makes a text fit for its place, in which the language has its say."""

@@ -38,14 +38,14 @@ def test_one_configuration_on_two_days_has_an_interval_and_its_conditions() -> N
     assert one.verdict == "slower" and one.ci95_low is not None and one.ci95_low > 1
     sheet = sheet_of(result)
     columns = [column.title for column in sheet.columns_on(Medium.WINDOW)]
-    assert {"clock", "load", "versions"} <= set(columns)
+    assert {"clock", "device load", "versions"} <= set(columns)
     assert "turns" not in columns and "power" not in columns  # nothing is known of them
     said = [dict(zip(columns, sheet.texts(row, Medium.WINDOW), strict=True)) for row in sheet.rows]
     labels = [row["configuration"] for row in said]
     assert all(when_words(r.time_utc) in w for r, w in zip((before, after), labels, strict=True))
     assert re.fullmatch(r"1\.2\d× slower \(1\.2\d*–1\.2\d*\)", said[1]["speed"]), said[1]["speed"]
     assert [row["clock"] for row in said] == ["2.50 GHz", "1.20 GHz"]
-    assert [row["load"] for row in said] == ["31 %", "–"]
+    assert [row["device load"] for row in said] == ["31 %", "–"]
     assert "NumPy 9.9.9" in said[1]["versions"]
     assert "weaker evidence" in sheet.notes[0]
 

@@ -96,7 +96,8 @@ class Ticks(QWidget):
             box.ensurePolished()
             room = self.width() - sum(box.style().pixelMetric(one, None, box) for one in mark) - 4
             mode = Qt.TextElideMode.ElideRight
-            box.setText(box.fontMetrics().elidedText(tr(self._titles[name]), mode, max(room, 60)))
+            title = tr(self._titles[name])
+            box.setText(as_is(box.fontMetrics().elidedText(title, mode, max(room, 60))))
 
     def _toggled(self, name: str, on: bool) -> None:
         self._wanted[name] = on
