@@ -394,9 +394,10 @@ def test_each_lesson_is_gone_through_to_its_end(
         here = view.why.claims[claim.name].text()
         assert here.endswith(holds) or claim.kind == "card", here
     press(window, "lessonNext")
-    experiment, about = window.session.experiment, lesson.manifest.bench.workload
-    if experiment.workload.name != about:
-        title = tr(experiment.workloads[about].manifest.title)
+    experiment = window.session.experiment
+    _, about = lesson.request(lesson.manifest.exercise.start, experiment.workloads)
+    if experiment.workload.name != about.name:
+        title = tr(about.manifest.title)
         assert title in view.exercise.refused.text(), view.exercise.refused.text()
     press(window, "lessonStart")
     measured(window, qtbot, "lessonCheck")
