@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QTimer
+
 from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.session import Session
 
@@ -12,6 +14,11 @@ class Frames:
     def __init__(self, session: Session, panels: Panels) -> None:
         self._session, self._panels = session, panels
         self._turn = 0
+        self._slower = QTimer(panels.timing)
+        """Draws a slower part when the trace is painted: both in one event would be a hitch."""
+        self._slower.setSingleShot(True)
+        self._slower.setInterval(0)
+        self._slower.timeout.connect(self._draw_slower)
 
     def draw(self, answer: bool) -> None:
         """Draw what is new; a knob's ``answer`` first and alone, everything else a frame later."""
@@ -23,10 +30,11 @@ class Frames:
             self._turn = 0
             return
         timing.refresh()
-        turn, self._turn = self._turn, (self._turn + 1) % 6
-        self._draw_slow(turn)
+        self._slower.start()
 
-    def _draw_slow(self, turn: int) -> None:
+    def _draw_slower(self) -> None:
+        """Draw the part whose turn it is."""
+        turn, self._turn = self._turn, (self._turn + 1) % 6
         session, panels = self._session, self._panels
         run = session.live_model.current
         if turn == 0:
@@ -47,6 +55,10 @@ class Frames:
                 panels.device.set_kind(device.kind)
             panels.strip.refresh(session.live_model.readings)
             panels.device.refresh()
+
+    def stop(self) -> None:
+        """Draw nothing more of what waits."""
+        self._slower.stop()
 
     def follow(self) -> None:
         """Fit both plots to the newest samples again."""

@@ -564,6 +564,7 @@ class MainWindow(KeyWindow):
         self.dialogs.close_down()
         self.engine.close_down()
         self.session.close()
+        self.frames.stop()
         self.importer.close_down()
         self.exporter.wait()
         self.sessions.wait()

@@ -70,7 +70,7 @@ def matches(query: Query, row: Row) -> bool:
         (query.precision, (row.precision,)),
         (query.device, (row.device, row.device_name)),
     )
-    if any(wanted is not None and wanted not in values for wanted, values in exact):
+    if any(one is not None and one not in values for one, values in exact):
         return False
     if query.tag is not None and query.tag not in row.tags:
         return False
@@ -78,6 +78,9 @@ def matches(query: Query, row: Row) -> bool:
         return False
     if query.since is not None and _moment(row) < query.since:
         return False
+    wanted = searched(query.text).split()
+    if not wanted:
+        return True
     said = (
         row.workload, row.variant, row.size_words, row.block_words, row.precision, row.device,
         row.device_name, row.note, row.switch_words, row.switch_words.replace(" ", "_"), *row.tags,
@@ -85,7 +88,7 @@ def matches(query: Query, row: Row) -> bool:
         local_time(row), local_time(row, short=True), "today",
     )  # fmt: skip
     text = searched(" ".join(said))
-    return all(word in text for word in searched(query.text).split())
+    return all(word in text for word in wanted)
 
 
 def _moment(row: Row) -> datetime:

@@ -31,6 +31,8 @@ from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.button import small_button
 
 MAX_POINTS = 300
+SHOWN = (0.03, 0.97)
+"""The part of each line's values that its range is fitted to."""
 NOTHING_MOVED = "Nothing is moved yet. Live, or Space, shows what the launches move."
 
 
@@ -351,8 +353,8 @@ class TrafficPlot(QWidget):
         return " · ".join(facts).lstrip()
 
     def _fit(self, seen: list[Floats]) -> None:
-        low = min(float(np.percentile(s, 3)) for s in seen)
-        high = max(float(np.percentile(s, 97)) for s in seen)
+        ends = [np.sort(s)[[round(part * (len(s) - 1)) for part in SHOWN]] for s in seen]
+        low, high = float(min(end[0] for end in ends)), float(max(end[1] for end in ends))
         if self.plot.log:
             low, high = low / 2, high * 2
         else:

@@ -7,6 +7,7 @@ do not fit; ``Remarks`` leave out whole sentences instead.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt
@@ -35,20 +36,19 @@ def tells_cut(widget: QWidget, event: QEvent, cut: Callable[[], str]) -> bool:
 
 def broken(text: str, metrics: QFontMetrics, width: int, most: int) -> list[str]:
     """Return a text in at most so many lines, broken between words; the last is cut to fit."""
+
+    def wider(number: int) -> bool:
+        return metrics.horizontalAdvance(" ".join(left[:number])) > width
+
     lines: list[str] = []
-    line, left = "", text.split(" ")
-    while left:
-        longer = f"{line} {left[0]}" if line else left[0]
-        if line and metrics.horizontalAdvance(longer) > width:
-            if len(lines) == most - 1:
-                break
-            lines.append(line)
-            line = ""
-        else:
-            line = longer
-            del left[0]
-    whole = " ".join([line, *left])
-    return [*lines, metrics.elidedText(whole, Qt.TextElideMode.ElideRight, width)]
+    left = text.split(" ")
+    while len(lines) < most - 1:
+        fit = bisect_left(range(2, len(left) + 1), True, key=wider) + 1
+        if fit == len(left):
+            break
+        lines.append(" ".join(left[:fit]))
+        del left[:fit]
+    return [*lines, metrics.elidedText(" ".join(left), Qt.TextElideMode.ElideRight, width)]
 
 
 class Words(QLabel):
@@ -62,6 +62,8 @@ class Words(QLabel):
         self._text = ""
         self._asks = False
         self._lines = lines
+        self._fitted: tuple[tuple[object, ...], str] = ((), "")
+        """What is seen, after all that it follows from."""
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setText(text)
 
@@ -105,8 +107,14 @@ class Words(QLabel):
 
     def fitting(self) -> str:
         """Return what is seen of the words, a line each."""
-        room, metrics = self.contentsRect(), self.fontMetrics()
-        lines = broken(self._text, metrics, room.width(), self._lines)
+        width = self.contentsRect().width()
+        key = (self._text, width, self._lines, self.font().key())
+        if key != self._fitted[0]:  # to measure words takes longer than to paint them
+            self._fitted = (key, self._break(self.fontMetrics(), width))
+        return self._fitted[1]
+
+    def _break(self, metrics: QFontMetrics, width: int) -> str:
+        lines = broken(self._text, metrics, width, self._lines)
         seen = "\n".join(lines)
         return seen if lines[-1] in self._text or len(seen) > FEWEST else ""
 
@@ -179,9 +187,7 @@ class Remarks(Words):
             self._lines = needed
             self.updateGeometry()
 
-    def fitting(self) -> str:
-        """Return the sentences that are seen, a line each."""
-        metrics, width = self.fontMetrics(), self.contentsRect().width()
+    def _break(self, metrics: QFontMetrics, width: int) -> str:
         lines: list[str] = []
         for number in range(len(self._parts), 0, -1):
             left_out = [MORE] if number < len(self._parts) else []
