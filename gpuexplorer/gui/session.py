@@ -330,7 +330,9 @@ class Session(QObject):
         self.requests.moved()
         if not self._move_waits:  # several moves of one turn of the event loop are one
             self._move_waits = True
-            QCoreApplication.postEvent(self, QEvent(MOVED), Qt.EventPriority.HighEventPriority.value)
+            QCoreApplication.postEvent(
+                self, QEvent(MOVED), Qt.EventPriority.HighEventPriority.value
+            )
 
     def event(self, event: QEvent) -> bool:
         """Ask for a run once the knobs have moved; they are shown while the engine works."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 import msgspec
 
 from gpuexplorer.charts.words import block_words, switch_words
-from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history import Entry
-from gpuexplorer.gui.model.history_columns import local_time, outcome
+from gpuexplorer.gui.model.history_columns import outcome
 from gpuexplorer.gui.model.history_pages import View
 from gpuexplorer.history.documents import searched, whose, whose_words
 from gpuexplorer.history.fingerprint import fingerprint
 from gpuexplorer.history.model import NO_GROUP, Query, Row
+from gpuexplorer.history.searching import STATES, Term, terms_of
 
 
 def row_of(entry: Entry, record: RunRecord) -> Row:
@@ -78,17 +78,33 @@ def matches(query: Query, row: Row) -> bool:
         return False
     if query.since is not None and _moment(row) < query.since:
         return False
-    wanted = searched(query.text).split()
-    if not wanted:
-        return True
-    said = (
+    terms = terms_of(query.text)
+    return not terms or _says(terms, row)
+
+
+def _says(terms: Sequence[Term], row: Row) -> bool:
+    """Return whether a row has all that a text asks for, in any of its meanings."""
+    parts = (
         row.workload, row.variant, row.size_words, row.block_words, row.precision, row.device,
         row.device_name, row.note, row.switch_words, row.switch_words.replace(" ", "_"), *row.tags,
-        row.id, row.launch_words, outcome(row), quantity(row.median_s, "s"),
-        local_time(row), local_time(row, short=True), "today",
+        row.id, row.launch_words,
     )  # fmt: skip
-    text = searched(" ".join(said))
-    return all(word in text for word in wanted)
+    words, began = searched(" ".join(parts)), _moment(row)
+    local = began.astimezone()
+    clock_s = local.hour * 3600 + local.minute * 60 + local.second
+    states = {STATES.get(outcome(row)), "starred" if row.starred else None}
+
+    def holds(term: Term) -> bool:
+        figure = getattr(row, term.field) if term.field else None
+        return (
+            all(word in words for word in term.words)
+            or any(low <= began.timestamp() < high for low, high in term.moments)
+            or (term.clock is not None and term.clock[0] <= clock_s < term.clock[1])
+            or (bool(term.state) and term.state in states)
+            or (figure is not None and term.within[0] <= figure < term.within[1])
+        )
+
+    return all(map(holds, terms))
 
 
 def _moment(row: Row) -> datetime:
