@@ -9,6 +9,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Generator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from gpuexplorer.core import language
 from gpuexplorer.core.language.available import VARIABLE as LANGUAGE_VARIABLE
 from gpuexplorer.engine.interpreters import CONFIG_VARIABLE
 from gpuexplorer.history.place import ENVIRONMENT_VARIABLE as HISTORY_VARIABLE
+from tests.support import forks
 from tests.support.turns import Turns
 
 # A busy machine makes examples slow, and chance may filter many; neither says that anything is
@@ -133,6 +135,13 @@ def interrupts() -> None:
     """Have the programs that tests start hear Ctrl-C, also where a background job started these."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def engines_are_forked() -> None:
+    """Start this session's engines as forks of one process that has imported what they need."""
+    if forks.FORKS:
+        forks.fork_engines(partial(forks.server, "engine"))
 
 
 @pytest.fixture(scope="session", autouse=True)

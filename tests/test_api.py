@@ -19,6 +19,7 @@ from gpuexplorer.history.store import Store
 from gpuexplorer.search.sweep import SweepStep
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
+from tests.support.forks import SERVERS
 from tests.support.kernels import WRONG_BODY, write_article, write_vector
 
 
@@ -45,7 +46,8 @@ def test_a_run_that_ends_early_has_what_it_sampled_with_its_error() -> None:
     def kill(progress: RunProgress) -> None:
         if progress.samples:
             for child in set(psutil.Process().children(recursive=True)) - set(before):
-                child.kill()
+                if child.pid not in SERVERS:
+                    child.kill()
 
     with pytest.raises(ExplorerError, match="killed") as failure:
         gpuexplorer.run("vector_add", size=1024, seconds=60.0, device="cpu", on_progress=kill)

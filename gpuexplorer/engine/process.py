@@ -103,6 +103,20 @@ def _arguments(threads: int | None) -> list[str]:
     return ["--threads", str(threads)] if threads is not None else []
 
 
+def begin(launch: EngineStart) -> subprocess.Popen[bytes]:
+    """Start an engine's process, in a group of its own, with a pipe for each stream."""
+    return subprocess.Popen(
+        launch.command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=launch.environment,
+        bufsize=-1,
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        process_group=0 if os.name == "posix" else None,
+    )
+
+
 class EngineProcess:
     """A running engine.
 
@@ -132,16 +146,7 @@ class EngineProcess:
         self.sent_workloads: set[str] = set()
         self._second, self._logged = 0, 0
         self._noting = threading.Lock()
-        self._process = subprocess.Popen(
-            launch.command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=launch.environment,
-            bufsize=-1,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            process_group=0 if os.name == "posix" else None,
-        )
+        self._process = begin(launch)
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._sending = threading.Lock()
         self._unwritten = 0

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE as DATA_VARIABLE
+from tests.support.forks import SERVERS
 
 if importlib.util.find_spec("PySide6") is None:  # the rest of the product does not need Qt
     collect_ignore_glob = ["test_*.py"]
@@ -65,8 +66,8 @@ def nothing_left_running() -> Iterator[None]:
     limit = time.monotonic() + 30
     while True:
         threads = [t for t in threading.enumerate() if t not in before and _is_ours(t)]
-        left = [p.pid for p in psutil.Process().children(recursive=True) if p.pid not in children]
-        left = [pid for pid in left if process_exists(pid)]
+        now = {p.pid for p in psutil.Process().children(recursive=True)}
+        left = [pid for pid in now - children - SERVERS if process_exists(pid)]
         if not (threads or left) or time.monotonic() > limit:
             break
         time.sleep(0.02)
