@@ -217,5 +217,5 @@ class Listener(QObject):
                 session.started_by_itself.emit()
             session.live_at_start = False
             session.live = True
-            session.ask_for_run()
+            session.ask_for_run(keep_notice=True)  # of a file given at the start, for instance
             session.state_changed.emit()

@@ -137,8 +137,8 @@ class Session(QObject):
             log.error("runs were lost: %s", self.runs.left_behind)
         return stored and ended
 
-    def set_live(self, on: bool) -> None:
-        """Measure until told otherwise, or stop."""
+    def set_live(self, on: bool, *, keep_notice: bool = False) -> None:
+        """Measure until told otherwise, or stop; ``keep_notice`` where nobody wanted it just now."""
         if on == self.live:
             return
         self.live = on
@@ -146,7 +146,7 @@ class Session(QObject):
         if not self.jobs.cancel_for(live=on):  # else it goes on from there when the job has ended
             if on:
                 self.requests.wanted = None
-                self.ask_for_run()
+                self.ask_for_run(keep_notice=keep_notice)
             else:
                 run = self.live_model.current
                 going = self.requests.waiting or (run is not None and not run.over)
@@ -297,7 +297,7 @@ class Session(QObject):
             self.live_at_start = True
         elif self.experiment.devices.devices and not self.live:
             self.started_by_itself.emit()
-            self.set_live(True)
+            self.set_live(True, keep_notice=True)
 
     @property
     def ceilings(self) -> Ceilings | None:

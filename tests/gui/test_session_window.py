@@ -120,6 +120,18 @@ def test_a_session_named_on_the_command_line_is_shown_and_nothing_is_measured(
     until(qtbot, lambda: "From file" not in window.panels.caption.words.text())
 
 
+def test_why_a_named_file_is_refused_stays_in_sight_when_measuring_starts_by_itself(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    path = tmp_path / "bench.gpux"
+    path.write_bytes(whole_file()[:-200])
+    window = open_window(str(path))
+    assert window.session.experiment.devices is None
+    until(qtbot, lambda: str(path) in window.banner.text)
+    wait_measured(qtbot, window)
+    assert str(path) in window.banner.text and "damaged" in window.banner.text
+
+
 def test_runs_of_a_gpu_are_replayed_where_there_is_none(
     qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
 ) -> None:
