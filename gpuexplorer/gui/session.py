@@ -323,23 +323,21 @@ class Session(QObject):
     # ---- knobs to runs
 
     def _knobs_moved(self) -> None:
-        if not self.live or self.experiment.devices is None:
-            self.knobs_changed.emit()
-            return
-        self.runs.hold()
-        self.requests.moved()
-        if not self._move_waits:  # several moves of one turn of the event loop are one
-            self._move_waits = True
-            QCoreApplication.postEvent(
-                self, QEvent(MOVED), Qt.EventPriority.HighEventPriority.value
-            )
+        self.knobs_changed.emit()
+        if self.live and self.experiment.devices is not None:
+            self.runs.hold()
+            self.requests.moved()
+            if not self._move_waits:  # several moves of one turn of the event loop are one
+                self._move_waits = True
+                QCoreApplication.postEvent(
+                    self, QEvent(MOVED), Qt.EventPriority.HighEventPriority.value
+                )
 
     def event(self, event: QEvent) -> bool:
-        """Ask for a run once the knobs have moved; they are shown while the engine works."""
+        """Ask for a run once the knobs have moved, ahead of any painting."""
         if event.type() == MOVED:
             self._move_waits = False
             self.ask_for_run()
-            self.knobs_changed.emit()
             return True
         return super().event(event)
 
