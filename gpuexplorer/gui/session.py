@@ -138,7 +138,7 @@ class Session(QObject):
         return stored and ended
 
     def set_live(self, on: bool, *, keep_notice: bool = False) -> None:
-        """Measure until told otherwise, or stop; ``keep_notice`` where nobody wanted it just now."""
+        """Measure until told otherwise, or stop; ``keep_notice`` where nobody asked for it."""
         if on == self.live:
             return
         self.live = on
