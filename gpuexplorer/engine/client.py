@@ -19,6 +19,7 @@ import msgspec
 
 import gpuexplorer
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.equal_parts import reusing
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.core.shared_device import when_shared
@@ -147,6 +148,8 @@ class Engine:
         """The latest run, until its last message."""
         self._workload: Workload | None = None
         self._kernels: str | None = None
+        self._prepared: protocol.Prepared | None = None
+        """What was told last of a run that begins: of the next one nearly all is the same."""
         """Where that workload comes from, where it is the user's own."""
         self._sent = False
         """Whether the latest run was sent to the present process."""
@@ -403,7 +406,9 @@ class Engine:
         else:
             self._deadlines.heard()
         if isinstance(message, protocol.Prepared) and self._process is not None:
-            message = _labelled(message, self._process.launch.label, self._kernels)
+            self._prepared = message = reusing(
+                _labelled(message, self._process.launch.label, self._kernels), self._prepared
+            )
         self._on_event(message)
 
     # ---- what is overdue

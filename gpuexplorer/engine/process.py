@@ -18,7 +18,6 @@ import msgspec
 
 from gpuexplorer.core import frozen
 from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
-from gpuexplorer.core.equal_parts import reusing
 from gpuexplorer.core.frozen import module_command
 from gpuexplorer.core.shared_device import FAR_NICE, niceness
 from gpuexplorer.engine import protocol
@@ -206,12 +205,8 @@ class EngineProcess:
         stream = cast(BinaryIO, self._process.stdout)
         try:
             self._take_beginning(protocol.skip_to_preamble(stream))
-            before: protocol.Prepared | None = None
             while (body := protocol.read_body(stream)) is not None:
-                told = protocol.engine_decoder.decode(body)
-                if isinstance(told, protocol.Prepared):
-                    told = before = reusing(told, before)
-                self._deliver(self, told)
+                self._deliver(self, protocol.engine_decoder.decode(body))
         except protocol.NoEngine as nothing:
             self.flooded = nothing.flooded
             self._take_beginning(nothing.output)

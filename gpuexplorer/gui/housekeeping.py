@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import linecache
+from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
@@ -25,6 +26,8 @@ class Housekeeping(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._turn = 0
+        self.letting_go: list[Callable[[], None]] = [forget_sources]
+        """What lets go of what was not used lately, in a turn of its own."""
         self._timer = QTimer(self)
         self._timer.setInterval(INTERVAL_MS)
         self._timer.timeout.connect(self.collect)
@@ -48,7 +51,8 @@ class Housekeeping(QObject):
         """
         self._turn = (self._turn + 1) % FULL_EVERY
         if self._turn == FULL_EVERY - 3:
-            forget_sources()
+            for let_go in self.letting_go:
+                let_go()
         elif self._turn == FULL_EVERY - 2:
             gc.collect()
         elif self._turn == FULL_EVERY - 1:

@@ -109,6 +109,7 @@ class MainWindow(KeyWindow):
         self.timing, self.traffic, self.strip = panels.timing, panels.traffic, panels.strip
         self.pins, self.banner = panels.pins, panels.banner
         self.history_table = panels.history.table
+        self.housekeeping.letting_go.append(self.history_table.let_go)
         self.frames = Frames(self.session, panels)
         whole = QWidget()
         column = QVBoxLayout(whole)

@@ -424,6 +424,8 @@ class Puppet:
         self.see()
         self.until(lambda: self.window.session.runs.rests, RESTS_S)
         gc.collect()
+        for let_go in self.window.housekeeping.letting_go:
+            let_go()
         forget_styles(self.application)
         QPixmapCache.clear()
         give_back()

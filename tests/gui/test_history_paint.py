@@ -74,6 +74,20 @@ def test_texts_are_kept_up_to_a_number(qtbot: QtBot, clock: Clock) -> None:
     assert cut.text().endswith("…") and room <= 60
 
 
+def test_a_table_at_rest_keeps_no_texts(qtbot: QtBot) -> None:
+    font = QFont()
+    painter, metrics = RowPainter(), QFontMetrics(font)
+    painter.set_font(font)
+    first = painter._text("in sight", WIDTH, metrics)
+    painter._text("out of sight", WIDTH, metrics)
+    painter.let_go()
+    assert painter._text("in sight", WIDTH, metrics) is first
+    painter.let_go()
+    assert kept(painter) == {"in sight"}
+    painter.let_go()
+    assert not kept(painter)
+
+
 class Painted:
     """A history of 120 runs and the places of the rows that were painted."""
 

@@ -14,10 +14,10 @@ from gpuexplorer.core.result import Environment
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.record import RunRecord
 
-MAX_ROWS = 500
+MAX_ROWS = 200
 
 
-@dataclass
+@dataclass(slots=True)
 class Entry:
     """One run that ended, or that still goes on."""
 

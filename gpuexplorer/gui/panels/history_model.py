@@ -35,7 +35,7 @@ FIRST_ROWS = (0, 40)
 """What is asked for before the table says which rows are visible."""
 MAX_FRESH = 2000
 """Runs of this window whose latest figures are kept for the table."""
-MAX_WORDS = 1000
+MAX_WORDS = 200
 """Rows whose words are kept."""
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter

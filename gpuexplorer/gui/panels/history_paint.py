@@ -42,6 +42,10 @@ class RowPainter:
         self._gathered_from = time.monotonic()
         self._font = QFont()
 
+    def let_go(self) -> None:
+        """Forget the texts that were not drawn since this was called before."""
+        self._before, self._texts, self._gathered_from = self._texts, {}, time.monotonic()
+
     def set_font(self, font: QFont) -> None:
         """Use this font from now on."""
         if font != self._font:
@@ -74,9 +78,9 @@ class RowPainter:
         return text, math.ceil(text.size().width())
 
     def _forget_what_was_not_drawn(self) -> None:
-        now = time.monotonic()
-        if now >= self._gathered_from + FORGET_S or len(self._texts) >= MAX_TEXTS:
-            self._before, self._texts, self._gathered_from = self._texts, {}, now
+        since_s = time.monotonic() - self._gathered_from
+        if since_s >= FORGET_S or len(self._texts) >= MAX_TEXTS:
+            self.let_go()
 
     def draw_row(
         self,

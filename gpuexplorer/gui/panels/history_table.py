@@ -341,6 +341,10 @@ class HistoryTable(QTableView):
         room = self.columnWidth(index.column()) - 2 * MARGIN
         return words if self.fontMetrics().horizontalAdvance(words) > room else ""
 
+    def let_go(self) -> None:
+        """Let go of words that are laid out and were not in sight lately."""
+        self._painter.let_go()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the rows that are to be drawn."""
         painter = QPainter(self.viewport())
