@@ -28,6 +28,7 @@ class Frames:
         if answer:
             timing.show_answer()
             self._turn = 0
+            self._slower.stop()
             return
         timing.refresh()
         self._slower.start()

@@ -20,7 +20,6 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.language import ENGLISH, tr, use
 from gpuexplorer.core.statistics import summarize
-from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.ghosts import Ghost
@@ -34,7 +33,6 @@ from gpuexplorer.gui.model.history_columns import (
     place_of,
     tip,
 )
-from gpuexplorer.gui.model.history_rows import matches
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.history_model import HistoryModel, dragged_runs
@@ -49,7 +47,6 @@ from gpuexplorer.history.store import Store
 from gpuexplorer.search.stored import compare_runs
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
-from tests.history.conftest import made_run
 from tests.support.history import made_batch, made_record, numbered_run
 
 
@@ -135,30 +132,6 @@ def test_a_time_says_no_more_than_needed(bench: Bench) -> None:
     finally:
         use(ENGLISH)
     assert told == [f"{month}月30日 07:05" for month in range(1, 13)]
-
-
-@pytest.mark.parametrize("language", [ENGLISH, "zh_CN"])
-def test_a_run_that_is_not_stored_yet_is_found_by_what_finds_it_later(language: str) -> None:
-    run = made_run(1, variant="tiled", block=(16, 8, 1))
-    began = datetime.fromisoformat(run.time_utc).astimezone()
-    median = quantity(run.timing.median_s, "s")
-    use(language)
-    try:
-        with Store.open("sqlite://") as store:
-            store.add(run)
-            (row,) = store.find()
-            texts = (
-                "tiled", "16×8", "16x8 tiled", "naive", run.id[:-2], "tiled 16x9", "library",
-                tr("✓ verified"), "verified", tr("✗ wrong"), "wrong", tr("● running"), "running",
-                f"{began:%H:%M}", f"{began:%Y-%m-%d}", f"tiled {began:%Y-%m}", "2019-05", "★",
-                tr(IN_MONTHS[began.month - 1](began.day, f"{began:%H:%M}")), tr("yesterday"),
-                median, f"{median} 16x8", "3.33 ns", quantity(run.throughput.flop_per_s, "FLOP/s"),
-            )  # fmt: skip
-            for text in texts:
-                stored = store.count(Query(text=text)) == 1
-                assert matches(Query(text=text), row) is stored, text
-    finally:
-        use(ENGLISH)
 
 
 def test_a_run_beside_its_baseline_has_an_interval_or_cannot_be_told(bench: Bench) -> None:

@@ -25,29 +25,11 @@ from tests.support.history import numbered_run
 WIDTH = 200
 
 
-class Clock:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def monotonic(self) -> float:
-        """Return its time."""
-        return self.now_s
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(history_paint, "time", made)
-    return made
-
-
 def kept(painter: RowPainter) -> set[str]:
     return {words for words, _ in (*painter._texts, *painter._before)}
 
 
-def test_texts_that_are_drawn_no_more_go(qtbot: QtBot, clock: Clock) -> None:
+def test_texts_that_are_drawn_no_more_go(qtbot: QtBot) -> None:
     font = QFont()
     painter, metrics = RowPainter(), QFontMetrics(font)
     painter.set_font(font)
@@ -56,12 +38,12 @@ def test_texts_that_are_drawn_no_more_go(qtbot: QtBot, clock: Clock) -> None:
         for number in range(50):
             painter._text(f"{turn}: {number}", WIDTH, metrics)
         assert painter._text("drawn on", WIDTH, metrics) is first  # not laid out again
-        clock.now_s += history_paint.FORGET_S
+        painter.let_go()  # as the window has it do now and then
     assert len(kept(painter)) <= 2 * 50 + 1
     assert "7: 49" in kept(painter) and "0: 0" not in kept(painter)
 
 
-def test_texts_are_kept_up_to_a_number(qtbot: QtBot, clock: Clock) -> None:
+def test_texts_are_kept_up_to_a_number(qtbot: QtBot) -> None:
     font = QFont()
     painter, metrics = RowPainter(), QFontMetrics(font)
     painter.set_font(font)

@@ -14,7 +14,7 @@ from gpuexplorer.core.result import Environment
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine.record import RunRecord
 
-MAX_ROWS = 200
+MAX_ROWS = 500
 
 
 @dataclass(slots=True)

@@ -10,12 +10,11 @@ import msgspec
 from gpuexplorer.charts.words import block_words, switch_words
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history import Entry
-from gpuexplorer.gui.model.history_columns import outcome
 from gpuexplorer.gui.model.history_pages import View
 from gpuexplorer.history.documents import searched, whose, whose_words
 from gpuexplorer.history.fingerprint import fingerprint
-from gpuexplorer.history.model import NO_GROUP, Query, Row
-from gpuexplorer.history.searching import STATES, Term, terms_of
+from gpuexplorer.history.model import INTERRUPTED, NO_GROUP, Query, Row
+from gpuexplorer.history.searching import Term, terms_of
 
 
 def row_of(entry: Entry, record: RunRecord) -> Row:
@@ -60,8 +59,11 @@ def with_marks(figures: Row, marks: Row) -> Row:
     )
 
 
-def matches(query: Query, row: Row) -> bool:
-    """Return whether a query finds a row, as the store would judge it once it holds it."""
+def matches(query: Query, terms: Sequence[Term], row: Row) -> bool:
+    """Return whether a query finds a row, as the store would judge it once it holds it.
+
+    ``terms`` are those of the query's text.
+    """
     if query.deleted or query.group not in (None, NO_GROUP, row.group):
         return False
     exact = (
@@ -70,7 +72,7 @@ def matches(query: Query, row: Row) -> bool:
         (query.precision, (row.precision,)),
         (query.device, (row.device, row.device_name)),
     )
-    if any(one is not None and one not in values for one, values in exact):
+    if any(wanted is not None and wanted not in values for wanted, values in exact):
         return False
     if query.tag is not None and query.tag not in row.tags:
         return False
@@ -78,12 +80,11 @@ def matches(query: Query, row: Row) -> bool:
         return False
     if query.since is not None and _moment(row) < query.since:
         return False
-    terms = terms_of(query.text)
-    return not terms or _says(terms, row)
+    return not terms or _has_all(terms, row)
 
 
-def _says(terms: Sequence[Term], row: Row) -> bool:
-    """Return whether a row has all that a text asks for, in any of its meanings."""
+def _has_all(terms: Sequence[Term], row: Row) -> bool:
+    """Return whether a row has every term of a text, in any of its meanings."""
     parts = (
         row.workload, row.variant, row.size_words, row.block_words, row.precision, row.device,
         row.device_name, row.note, row.switch_words, row.switch_words.replace(" ", "_"), *row.tags,
@@ -92,19 +93,27 @@ def _says(terms: Sequence[Term], row: Row) -> bool:
     words, began = searched(" ".join(parts)), _moment(row)
     local = began.astimezone()
     clock_s = local.hour * 3600 + local.minute * 60 + local.second
-    states = {STATES.get(outcome(row)), "starred" if row.starred else None}
+    states = {
+        "wrong": row.verified is False,
+        "suspect": row.suspect is not None,
+        "running": row.running,
+        "interrupted": row.stopped_by == INTERRUPTED,
+        "verified": row.verified is True and row.suspect is None,
+        "not verified": row.verified is None,
+        "starred": row.starred,
+    }
 
-    def holds(term: Term) -> bool:
+    def has(term: Term) -> bool:
         figure = getattr(row, term.field) if term.field else None
         return (
             all(word in words for word in term.words)
             or any(low <= began.timestamp() < high for low, high in term.moments)
             or (term.clock is not None and term.clock[0] <= clock_s < term.clock[1])
-            or (bool(term.state) and term.state in states)
+            or states.get(term.state, False)
             or (figure is not None and term.within[0] <= figure < term.within[1])
         )
 
-    return all(map(holds, terms))
+    return all(map(has, terms))
 
 
 def _moment(row: Row) -> datetime:
@@ -114,7 +123,8 @@ def _moment(row: Row) -> datetime:
 
 def ordered(rows: Iterable[Row], view: View) -> tuple[Row, ...]:
     """Return those rows that a view wants, in its order."""
-    found = [row for row in rows if matches(view.query, row)]
+    terms = terms_of(view.query.text)
+    found = [row for row in rows if matches(view.query, terms, row)]
     found.sort(key=lambda row: row.time_utc, reverse=True)
     field = {"median": "median_s", "workload": "workload", "variant": "variant"}.get(view.sort)
     if field is not None:

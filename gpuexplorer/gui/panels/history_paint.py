@@ -7,7 +7,6 @@ Python takes longer than a frame.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,8 +15,6 @@ from PySide6.QtGui import QBrush, QFont, QFontMetrics, QPainter, QPen, QStaticTe
 
 MAX_TEXTS = 800
 """Laid out texts that are gathered, as many as a large screen shows; each takes 1.5 KiB."""
-FORGET_S = 30.0
-"""A text that was not drawn for twice as long goes when others are drawn in its place."""
 MARGIN = 4
 
 
@@ -39,12 +36,11 @@ class RowPainter:
         self._texts: dict[tuple[str, int], tuple[QStaticText, int]] = {}
         self._before: dict[tuple[str, int], tuple[QStaticText, int]] = {}
         """Texts that were not drawn since the others are gathered."""
-        self._gathered_from = time.monotonic()
         self._font = QFont()
 
     def let_go(self) -> None:
         """Forget the texts that were not drawn since this was called before."""
-        self._before, self._texts, self._gathered_from = self._texts, {}, time.monotonic()
+        self._before, self._texts = self._texts, {}
 
     def set_font(self, font: QFont) -> None:
         """Use this font from now on."""
@@ -57,7 +53,8 @@ class RowPainter:
         key = (words, width)
         found = self._texts.get(key)
         if found is None:
-            self._forget_what_was_not_drawn()
+            if len(self._texts) >= MAX_TEXTS:
+                self.let_go()
             found = self._before.pop(key, None)
             if found is not None:
                 self._texts[key] = found
@@ -76,11 +73,6 @@ class RowPainter:
         text.setPerformanceHint(QStaticText.PerformanceHint.AggressiveCaching)
         text.prepare(font=self._font)
         return text, math.ceil(text.size().width())
-
-    def _forget_what_was_not_drawn(self) -> None:
-        since_s = time.monotonic() - self._gathered_from
-        if since_s >= FORGET_S or len(self._texts) >= MAX_TEXTS:
-            self.let_go()
 
     def draw_row(
         self,
