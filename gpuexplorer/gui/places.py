@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.language import tr
 from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.widgets.look import set_look
 
 PLACE_PX, VIEW_PX, BETWEEN_PX = 20, 16, 24
 """Pixels around the words of tabs, as the style has them, and between the two bars."""
@@ -87,9 +88,7 @@ class Places(QWidget):
         if close != self._close:
             self._close = close
             for bar in (self.place_bar, self.view_bar):
-                bar.setProperty("close", close)
-                bar.style().unpolish(bar)
-                bar.style().polish(bar)
+                set_look(bar, close=close)
                 QApplication.sendEvent(bar, QEvent(QEvent.Type.StyleChange))  # it measures anew
                 bar.updateGeometry()
 

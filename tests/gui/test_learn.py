@@ -99,11 +99,13 @@ def test_a_whole_lesson_is_guessed_measured_explained_and_solved(
     assert window.session.experiment.knobs.block == (1, 256, 1)
     measured(window, qtbot, "lessonCheck")
     assert view.exercise.verdict.text() == "Not yet."
+    assert view.next.property("role") == ""  # it does not lead away from what is to be solved
     window.session.experiment.set_block((256, 1, 1))
     assert "256×1" in view.exercise.now.text()
     assert view.exercise.verdict.text() == "Your knobs have moved since: measure them."
     measured(window, qtbot, "lessonCheck")
     assert view.exercise.verdict.text() == "Solved."
+    assert view.next.property("role") == "leads"
 
     done = read_progress().lessons["coalescing"]
     assert done.guess == "same" and done.right is False and done.solved_utc is not None

@@ -24,6 +24,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import percent
 from gpuexplorer.gui.model.shown_advice import ShownAdvice
+from gpuexplorer.gui.widgets.look import set_look
 
 LONGEST_BUTTON = 22
 """A change of more characters than this stands in the tooltip alone."""
@@ -93,11 +94,7 @@ class AdviceCard(QFrame):
                 tr(_unbroken(f"{advice.evidence[:1].upper()}{advice.evidence[1:]}."))
             )
             self._show_change(advice)
-            kind = advice.kind
-            if self.property("kind") != kind:
-                self.setProperty("kind", kind)
-                self.style().unpolish(self)
-                self.style().polish(self)
+            set_look(self, kind=advice.kind)
         if self.isEnabled() != fresh:
             self.setEnabled(fresh)
 

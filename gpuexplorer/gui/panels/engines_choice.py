@@ -34,6 +34,7 @@ from gpuexplorer.gui.task import Tasks
 from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.gui.widgets.layouts import empty
 from gpuexplorer.gui.widgets.list_box import ListBox
+from gpuexplorer.gui.widgets.look import set_look
 
 LOOKING = "Looking at this machine…"
 INDENT = 22
@@ -350,8 +351,7 @@ class EngineChoicePage(QWidget):
     def _say(self, words: str, *, bad: bool = False) -> None:
         self.words.setText(tr(words))
         self.copy_button.hide()
-        self.words.setProperty("role", "bad" if bad else "muted")
-        self.words.style().polish(self.words)
+        set_look(self.words, role="bad" if bad else "muted")
 
     def _show_state(self) -> None:
         self.next_button.setEnabled(self.wanted is not None and not self._looking)

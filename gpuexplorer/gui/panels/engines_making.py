@@ -31,6 +31,7 @@ from gpuexplorer.gui.model.engine_setup import (
 )
 from gpuexplorer.gui.task import Task, Tasks
 from gpuexplorer.gui.widgets.button import button
+from gpuexplorer.gui.widgets.look import set_look
 from gpuexplorer.gui.widgets.words import Words
 
 if TYPE_CHECKING:
@@ -328,10 +329,7 @@ class EngineMakingPage(QWidget):
             label = self._marks[phase]
             titles = PHASE_TITLES if self.is_here else FAR_PHASE_TITLES
             label.setText(tr(f"{mark}  {titles[phase]}"))
-            role = "good" if done else "title" if present else "muted"
-            if label.property("role") != role:
-                label.setProperty("role", role)
-                label.style().polish(label)
+            set_look(label, role="good" if done else "title" if present else "muted")
 
     def _look(self) -> None:
         """Show how far it is."""
@@ -356,8 +354,7 @@ class EngineMakingPage(QWidget):
 
     def _say(self, words: str, role: str) -> None:
         self.outcome.setText(tr(words))
-        self.outcome.setProperty("role", role)
-        self.outcome.style().polish(self.outcome)
+        set_look(self.outcome, role=role)
 
     def close_down(self) -> None:
         """Stop looking; the task is ended by its owner."""

@@ -20,6 +20,7 @@ from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.text import visible
 from gpuexplorer.gui.model.history_columns import STAR
 from gpuexplorer.gui.widgets.list_box import ListBox
+from gpuexplorer.gui.widgets.look import set_look
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.history.model import Query
 
@@ -281,10 +282,7 @@ class HistoryBar(QWidget):
     def _say(self) -> None:
         parts = [part for part in (self._trouble, self._undo_words or self._number) if part]
         self.summary.setText(tr(" · ".join(parts)))
-        role = "warning" if self._trouble else "muted"
-        if self.summary.property("role") != role:
-            self.summary.setProperty("role", role)
-            self.summary.style().polish(self.summary)
+        set_look(self.summary, role="warning" if self._trouble else "muted")
 
     def close_down(self) -> None:
         """Stop what would still happen later."""

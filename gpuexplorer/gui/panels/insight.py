@@ -41,6 +41,7 @@ from gpuexplorer.gui.panels.missing import MissingFrameworks
 from gpuexplorer.gui.speech import announce
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.caption import CaptionLine
+from gpuexplorer.gui.widgets.look import set_look
 from gpuexplorer.gui.widgets.phase_bar import PhaseBar
 from gpuexplorer.gui.widgets.scroll_room import keep_room
 from gpuexplorer.gui.widgets.words import NoteBox, Words
@@ -282,7 +283,7 @@ class InsightPanel(QScrollArea):
     def _show_check(self, prepared: Prepared | None) -> None:
         if prepared is None:
             self.verified.setText(tr("Not verified yet"))
-            self._role(self.verified, "muted")
+            set_look(self.verified, role="muted")
             self._say_check(NO_CHECK)
             self.method.setText("")
             return
@@ -290,7 +291,7 @@ class InsightPanel(QScrollArea):
         if check is None:
             self.verified.setText(tr("Not verified"))
             self._say_check(prepared.not_verified or "nobody checked the result")
-            self._role(self.verified, "warning")
+            set_look(self.verified, role="warning")
         else:
             self.verified.setText(
                 tr(
@@ -301,7 +302,7 @@ class InsightPanel(QScrollArea):
             )
             against, tolerance = checked_against(check.method), f"{check.tolerance:.0e}"
             self._say_check(f"Checked against {against}, tolerance {tolerance}")
-            self._role(self.verified, "good" if check.ok else "bad")
+            set_look(self.verified, role="good" if check.ok else "bad")
             if check.ok and check.not_compared:
                 left = listed(check.not_compared)
                 self.verified.setText(tr(f"Not verified: {left}; the rest ✓"))
@@ -309,7 +310,7 @@ class InsightPanel(QScrollArea):
                     f"Nothing says what {left} should be; the rest was checked against {against}, "
                     f"tolerance {tolerance}"
                 )
-                self._role(self.verified, "warning")
+                set_look(self.verified, role="warning")
         step = quantity(prepared.resolution_s, "s", 2)
         self.method.setText(tr(f"{prepared.method} · step {step}"))
 
@@ -347,12 +348,6 @@ class InsightPanel(QScrollArea):
         shown = dict(self._notes.shown)
         self.suspect.show_sentences([shown.pop("suspect")] if "suspect" in shown else [])
         self.notes.show_sentences(list(shown.values()))
-
-    @staticmethod
-    def _role(label: QLabel, role: str) -> None:
-        if label.property("role") != role:
-            label.setProperty("role", role)
-            label.style().polish(label)
 
     @staticmethod
     def _phases_of(run: Run | None) -> dict[str, float]:

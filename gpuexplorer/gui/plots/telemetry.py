@@ -20,6 +20,7 @@ from gpuexplorer.gui.plots.base import muted_label, polygon, title_label
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.button import small_button
+from gpuexplorer.gui.widgets.look import set_look
 
 
 class Sparkline(QWidget):
@@ -226,10 +227,7 @@ class TelemetryStrip(QWidget):
         sources = dict.fromkeys((last.source, *last.sources.values()))
         facts = [f"from {', '.join(sources)}", *([held] if held else [])]
         self._source.setText(tr(" · ".join(facts)))
-        role = "warning" if slowed else "muted"
-        if self._source.property("role") != role:
-            self._source.setProperty("role", role)
-            self._source.style().polish(self._source)
+        set_look(self._source, role="warning" if slowed else "muted")
         for line, figure in zip(self.lines, FIGURES[self._kind], strict=True):
             values = np.array(
                 [np.nan if (v := getattr(r, figure.field)) is None else v for r in recent],

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QStackedWidget,
@@ -26,13 +25,13 @@ from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.language import as_is, tr
-from gpuexplorer.core.units import plural
 from gpuexplorer.gui.export import Exported, drawn
 from gpuexplorer.gui.model.lesson_session import VIEWS, lesson_session
 from gpuexplorer.gui.model.lessons import EXERCISE, LessonsModel
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.lesson_job import LessonJob, Work
+from gpuexplorer.gui.views.lesson_list import LessonList
 from gpuexplorer.gui.views.lesson_steps import (
     MARGIN,
     ExerciseStep,
@@ -42,10 +41,8 @@ from gpuexplorer.gui.views.lesson_steps import (
     WhyStep,
 )
 from gpuexplorer.gui.widgets.late import scrolled
-from gpuexplorer.gui.widgets.layouts import empty
-from gpuexplorer.gui.widgets.prose import Prose
+from gpuexplorer.gui.widgets.look import set_look
 from gpuexplorer.gui.widgets.words import Words
-from gpuexplorer.lessons.lesson import Lesson
 from gpuexplorer.lessons.measured import Measured
 from gpuexplorer.lessons.measuring import check_exercise, check_kept, measure, planned
 from gpuexplorer.lessons.progress import Progress, progress_json
@@ -66,88 +63,6 @@ def _measured_words(job: LessonJob, model: LessonsModel) -> str:
     if not left:
         return "Measured."
     return f"Measured; still to measure: {job.lesson.text.button(left[0])}."
-
-
-class LessonList(QWidget):
-    """Every lesson with its length and how far it is; ``chosen`` carries a name."""
-
-    chosen = Signal(str)
-
-    def __init__(self, model: LessonsModel) -> None:
-        super().__init__()
-        self._model = model
-        self.buttons: dict[str, QPushButton] = {}
-        self._states: dict[str, QLabel] = {}
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(16, 12, 16, 12)
-        self._column.setSpacing(6)
-        self.show_lessons()
-
-    def show_lessons(self) -> None:
-        """List the lessons."""
-        empty(self._column)
-        self.buttons.clear()
-        self._states.clear()
-        title = QLabel(tr("Lessons"))
-        title.setProperty("role", "title")
-        self._column.addWidget(title)
-        about = QLabel(
-            tr(
-                "Each asks a question, has it measured on this machine, and says why. "
-                "Guess first: what surprises you is what you remember."
-            )
-        )
-        about.setWordWrap(True)
-        about.setProperty("role", "muted")
-        self._column.addWidget(about)
-        for number, lesson in enumerate(self._model.lessons.values(), start=1):
-            self._column.addWidget(self._card(number, lesson))
-        self._column.addStretch(1)
-        self.refresh()
-
-    def _card(self, number: int, lesson: Lesson) -> QWidget:
-        """Return a frame with a lesson."""
-        card = QFrame()
-        card.setObjectName("card")
-        row = QHBoxLayout(card)
-        row.setContentsMargins(10, 8, 10, 8)
-        row.setSpacing(10)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        name = QLabel(as_is(f"{number} · {lesson.text.title}"))
-        name.setObjectName(f"lessonTitle_{lesson.name}")
-        name.setProperty("role", "headline")
-        name.setWordWrap(True)
-        words.addWidget(name)
-        words.addWidget(Prose(f"lessonAbout_{lesson.name}", lesson.text.about))
-        row.addLayout(words, 100)
-        row.addStretch(1)  # in a wide window, where the words stop at the longest line
-        side = QVBoxLayout()
-        side.setSpacing(4)
-        open_button = QPushButton(tr("Open"))
-        open_button.setObjectName(f"lessonOpen_{lesson.name}")
-        open_button.setAccessibleName(tr(f"Open {lesson.text.title}"))
-        open_button.clicked.connect(partial(self._choose, lesson.name))
-        side.addWidget(open_button)
-        state = QLabel()
-        state.setProperty("role", "muted")
-        side.addWidget(state)
-        side.addStretch(1)
-        row.addLayout(side)
-        self.buttons[lesson.name] = open_button
-        self._states[lesson.name] = state
-        return card
-
-    def _choose(self, name: str, _: bool = False) -> None:
-        self.chosen.emit(name)
-
-    def refresh(self) -> None:
-        """Show how far each lesson is."""
-        for name, label in self._states.items():
-            lesson = self._model.lessons[name]
-            minutes = plural(lesson.manifest.minutes, "{number} minute", "{number} minutes")
-            state = self._model.state_words(lesson)
-            label.setText(tr("\n".join(part for part in (minutes, state) if part)))
 
 
 class LearnView(QStackedWidget):
@@ -576,6 +491,9 @@ class LearnView(QStackedWidget):
         following = self.model.next_of(self.model.lesson)
         words = "Next" if not last else "Next lesson" if following is not None else "All lessons"
         self.next.setText(tr(words))
+        # On from an exercise that is not solved one may go, but need not be led.
+        led = not last or self.model.done.solved_utc is not None
+        set_look(self.next, role="leads" if led else "")
         told = self._told
         if busy is not None and not self.running:
             told = f"Another job has the engine: {busy.doing}."

@@ -21,6 +21,7 @@ from gpuexplorer.gui.model.lessons import LessonsModel
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.layouts import empty
+from gpuexplorer.gui.widgets.look import set_look
 from gpuexplorer.gui.widgets.prose import Prose
 from gpuexplorer.lessons.charts import guess_chart, measured_chart
 from gpuexplorer.lessons.measured import Measured
@@ -210,14 +211,6 @@ def height_of(chart: ChartView) -> int:
     return max(least, min(chart.sizeHint().height() + 4, for_text(MOST_PX)))
 
 
-def set_role(shown: QLabel | QPushButton, role: str) -> None:
-    """Give a label or button another role, and its colours; "" for that of any."""
-    if (shown.property("role") or "") != role:
-        shown.setProperty("role", role)
-        shown.style().unpolish(shown)
-        shown.style().polish(shown)
-
-
 class WhyStep(Step):
     """What should be seen and why, the claims with their kind, and what differs on a GPU."""
 
@@ -268,7 +261,7 @@ class WhyStep(Step):
             label = self.claims[one.claim.name]
             role = {True: "good", False: "bad", None: "muted"}[one.holds]
             label.setText(tr(one.words))
-            set_role(label, role)
+            set_look(label, role=role)
 
 
 class ExerciseStep(Step):
@@ -347,8 +340,8 @@ class ExerciseStep(Step):
         refusal = self._refusal()
         self.refused.setText(tr(refusal))
         self.refused.setVisible(bool(refusal))
-        set_role(self.start, "leads" if refusal else "")
-        set_role(self.check, "" if refusal else "leads")
+        set_look(self.start, role="leads" if refusal else "")
+        set_look(self.check, role="" if refusal else "leads")
         self._allow()
         found: Measured | None = model.exercise
         if found is None:
@@ -360,7 +353,7 @@ class ExerciseStep(Step):
         solved = is_solved(asks)
         not_yet = "Your knobs have moved since: measure them." if self._moved() else "Not yet."
         self.verdict.setText(tr("Solved." if solved else not_yet))
-        set_role(self.verdict, "good" if solved else "warning")
+        set_look(self.verdict, role="good" if solved else "warning")
         self.asks.setText(tr("\n".join(one.words for one in asks)))
         self.chart.show_chart(measured_chart(found))
         self.chart.setFixedHeight(height_of(self.chart))

@@ -24,6 +24,7 @@ from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.views.cluster_choice import ClusterChoice
 from gpuexplorer.gui.views.job_form import JobForm
 from gpuexplorer.gui.widgets.layouts import empty
+from gpuexplorer.gui.widgets.look import set_look
 from gpuexplorer.search.measuring import SAMPLES
 
 MOST_SAMPLES = 100_000
@@ -70,11 +71,9 @@ class AxisRow:
     def mark(self) -> None:
         """Show whether the text gives values."""
         wrong = read_error(self.text.text(), self.offer.name) if self.tick.isChecked() else None
-        self.text.setProperty("wrong", wrong is not None)
+        set_look(self.text, wrong=wrong is not None)
         first = f"{wrong}." if wrong else self.text.text()  # of which there is room for a part
         self.text.setToolTip(tr(f"{first}\n{self.offer.tip}"))
-        self.text.style().unpolish(self.text)
-        self.text.style().polish(self.text)
 
     def _fill(self, menu: QMenu) -> None:
         menu.clear()

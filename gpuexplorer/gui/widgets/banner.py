@@ -34,6 +34,7 @@ from gpuexplorer.gui.speech import announce
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import fixed
 from gpuexplorer.gui.widgets.layouts import empty
+from gpuexplorer.gui.widgets.look import set_look
 
 Action = tuple[str, Callable[[], None]]
 EDGE = 6
@@ -140,9 +141,7 @@ class Banner(QFrame):
             button = QPushButton(tr(words))
             button.clicked.connect(partial(self._act, act, offers))
             self._buttons.addWidget(button)
-        self.setProperty("kind", kind)
-        self.style().unpolish(self)
-        self.style().polish(self)
+        set_look(self, kind=kind)
         at = self._around.mapFromGlobal(QCursor.pos())
         self._pointer = QRect(at, at).adjusted(-POINTER, -POINTER, POINTER, POINTER)
         self.show()

@@ -16,6 +16,7 @@ from gpuexplorer.charts.caption import Caption
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.language import tr
 from gpuexplorer.gui.widgets.button import small_button
+from gpuexplorer.gui.widgets.look import set_look
 from gpuexplorer.gui.widgets.words import Remarks
 
 SETTLE_MS = 400
@@ -147,11 +148,8 @@ class CaptionLine(QFrame):
             self.words.setToolTip(tip)
         self.back.setVisible(bool(self._moved) and self._offers)
         marked = bool(self._moved or self._origin)
-        if self.property("marked") != marked:
-            self.words.setProperty("role", "warning" if marked else "muted")
-            self.setProperty("marked", marked)
-            for widget in (self, self.words):
-                widget.style().polish(widget)
+        set_look(self, marked=marked)
+        set_look(self.words, role="warning" if marked else "muted")
 
     def _put_back(self) -> None:
         if self._caption is not None:
