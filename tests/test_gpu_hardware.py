@@ -121,5 +121,5 @@ def test_only_what_a_backend_here_offers_is_run() -> None:
     here = {v for v, one in matmul.manifest.variants.items() if one.launch or v == "cublas"}
     assert {v for v, found in runs[alone].items() if found} == here
     assert here > {"naive", "tiled", "warp_tiled", "mma"}
-    assert runs[alone]["naive"] == ["fp32", "fp64", "fp16"]
+    assert runs[alone]["naive"] == ["fp32", "fp64", "bf16", "fp16"]
     assert runs[both]["torch"] == ["fp32", "bf16"]

@@ -15,7 +15,7 @@ from gpuexplorer.analysis.occupancy import (
 )
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.precision import KERNEL_PRECISIONS
+from gpuexplorer.core.precision import BFLOAT_SINCE, KERNEL_PRECISIONS
 
 ALL = "all"
 DEFAULT_ARCHITECTURE = "sm_90"
@@ -117,7 +117,9 @@ def device_of(arch: str) -> DeviceInfo:
     capability = parse_architecture(arch)
     limits = limits_of(arch)
     shared_B = limits.shared_per_block_B if limits is not None else DeviceLimits().max_shared_B
-    features = ("cuda", "c++", "shuffle", *KERNEL_PRECISIONS, arch, arch.rstrip("af"))
+    bfloat = (capability or (0, 0)) >= BFLOAT_SINCE
+    precisions = tuple(name for name in KERNEL_PRECISIONS if bfloat or name != "bf16")
+    features = ("cuda", "c++", "shuffle", "fp64", "fp16", arch, arch.rstrip("af"))
     return DeviceInfo(
         id=f"cuda:{arch}",
         hardware_id=arch,
@@ -127,7 +129,7 @@ def device_of(arch: str) -> DeviceInfo:
         driver="none",
         compute_units=1,
         limits=DeviceLimits(max_threads_per_block=MAX_THREADS_PER_BLOCK, max_shared_B=shared_B),
-        precisions=KERNEL_PRECISIONS,
+        precisions=precisions,
         features=tuple(dict.fromkeys(features)),
         runs_kernels=True,
         compute_capability=capability,

@@ -20,7 +20,7 @@ SHOWN: dict[str, tuple[str | None, str]] = {
     "block": ("XxY[xZ]", "threads per block, such as 16x16"),
     "precision": (
         "P",
-        "fp64, fp32 or fp16; of a framework's model also tf32, bf16, fp8_e4m3, int8, "
+        "fp64, fp32, bf16 or fp16; of a framework's model also tf32, fp8_e4m3, int8, "
         "autocast_bf16 or autocast_fp16",
     ),
     "device": ("D", "an id from 'gpuexplorer devices', or cuda, cpu, auto (default)"),

@@ -151,7 +151,7 @@ def add_analyze(analyze: argparse.ArgumentParser) -> None:
         "for instructions and accesses)",
     )  # fmt: skip
     add_knob(what, "block", "threads per block (default: the variant's; 256 for a file)")
-    add_knob(what, "precision", "what real is: fp64, fp32 or fp16")
+    add_knob(what, "precision", "what real is: fp64, fp32, bf16 or fp16")
     macro = "a macro of the file, or a tunable of the variant; may repeat"
     add_knob(what, "tunable", macro, "MACRO=VALUE")
     file = analyze.add_argument_group("of a file")

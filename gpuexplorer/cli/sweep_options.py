@@ -32,7 +32,7 @@ KNOBS = {
     **{f"block.{axis}": ("A:B:*2|A,B", f"threads in {axis}") for axis in "xyz"},
     "precision": (
         "P,..",
-        "fp64, fp32, fp16; of a framework's model also tf32, bf16, fp8_e4m3, int8, "
+        "fp64, fp32, bf16, fp16; of a framework's model also tf32, fp8_e4m3, int8, "
         "autocast_bf16, autocast_fp16",
     ),
     "tunable": ("NAME=A,B", "a compile-time parameter of the variant; may repeat"),

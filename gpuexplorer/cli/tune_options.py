@@ -34,7 +34,7 @@ def add_options(tune: argparse.ArgumentParser) -> None:
     common.workload(tune)
     what = tune.add_argument_group("what to tune")
     add_knobs(what, "variant", "size")
-    add_knob(what, "precision", "fp64, fp32 or fp16")
+    add_knob(what, "precision", "fp64, fp32, bf16 or fp16")
     add_knobs(what, "device", "fill", "cache")
     among = tune.add_argument_group("among what (default: everything that can be launched)")
     for axis in "xyz":

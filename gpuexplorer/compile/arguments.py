@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.compile.parameters import CompiledParameter
+from gpuexplorer.core.bfloat import packed
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads.cuda_source import Parameter, Signature
-from gpuexplorer.workloads.fills import element_dtype
+from gpuexplorer.workloads.fills import is_bfloat, stored_dtype
 from gpuexplorer.workloads.plan import Argument, KernelLaunch, Plan
 
 _FIXED: dict[str, npt.DTypeLike] = {
@@ -57,11 +57,11 @@ _NUMBERS = {"signed": "i", "unsigned": "u", "bool": "u", "float": "f"}
 
 
 def declared_dtype(type_: str, precision: str) -> np.dtype[Any] | None:
-    """Return how NumPy holds a declared C type; None for one that is not known here."""
+    """Return how NumPy holds the bits of a declared C type; None for one that is not known here."""
     if type_ == "real":
-        return np.dtype(PRECISIONS[precision].dtype)
+        return stored_dtype("real", precision)
     if type_ == "accum":
-        return np.dtype(PRECISIONS[precision].accum_dtype)
+        return stored_dtype("accum", precision)
     known = _FIXED.get(type_.removeprefix("std "))
     return None if known is None else np.dtype(known)
 
@@ -122,12 +122,13 @@ def _array(argument: Argument, plan: Plan, parameter: Parameter, where: str) -> 
             remedy="correct 'args' of that launch in the manifest",
         )
     precision = plan.config.precision
-    held = element_dtype(plan.array(argument.name).type, precision)
+    type_ = plan.array(argument.name).type
+    held = stored_dtype(type_, precision)
     declared = declared_dtype(parameter.type, precision)
     if declared is not None and declared.kind == "f" and declared != held:
         raise InputError(
             f"{where}: '{parameter.name}' points to {parameter.type}, and in {precision} the array "
-            f"'{argument.name}' holds {held.name}",
+            f"'{argument.name}' holds {'bfloat16' if is_bfloat(type_, precision) else held.name}",
             remedy="write real instead, or limit the variant's 'precisions' in the manifest",
         )
     return argument.name
@@ -150,8 +151,13 @@ def _scalar(
         dtype = np.dtype(f"{_NUMBERS[compiled.kind]}{compiled.size_B}")
     if dtype is None or (compiled is not None and compiled.size_B != dtype.itemsize):
         raise cannot_fill(parameter, where)
+    which = f"{where}: '{parameter.name}'"
+    if is_bfloat(parameter.type, plan.config.precision):
+        value = _converted(argument.value, np.dtype(np.float32), False, which, parameter)
+        bits: np.generic = packed(np.atleast_1d(value))[0]
+        return bits
     is_bool = parameter.type == "bool" or (compiled is not None and compiled.kind == "bool")
-    return _converted(argument.value, dtype, is_bool, f"{where}: '{parameter.name}'", parameter)
+    return _converted(argument.value, dtype, is_bool, which, parameter)
 
 
 def _converted(

@@ -38,6 +38,8 @@ _TYPES = {
 }
 
 
+_BFLOAT = "gpux_bf16"
+"""The name of bf16 in C++ for OpenCL; plain OpenCL C, which has no operators, has it not."""
 _HEADERS = {"fp16": "#include <cuda_fp16.h>\n", "bf16": "#include <cuda_bf16.h>\n"}
 
 
@@ -73,10 +75,12 @@ def opencl_prelude(
     cpp = language == "clc++"
     parts += [COMMON, FLOAT_FUNCTIONS, CPP_ONLY if cpp else C_ONLY]
     plain = blank(source)
-    more = used_parts(plain, fp16=fp16, fp64=fp64) if cpp else ""
+    bfloat = precision == "bf16" and cpp
+    says = f"{plain} {_BFLOAT}" if bfloat else plain
+    more = used_parts(says, fp16=fp16, fp64=fp64) if cpp else ""
     parts += [vector_types(source + more, cpp=cpp, fp64=fp64), more]
     parts += [constants(plain, 64, "L")]
-    return "".join([*parts, _common(precision, {}, defines)])
+    return "".join([*parts, _common(precision, {"bfloat16": _BFLOAT}, defines)])
 
 
 def cuda_prelude(precision: str, defines: Mapping[str, int], source: str) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
-import numpy as np
 
-from gpuexplorer.core.precision import KERNEL_PRECISIONS, PRECISIONS
+from gpuexplorer.core.precision import PRECISIONS
 
 CEILINGS_SCHEMA = "gpuexplorer/ceilings/1"
 
@@ -90,12 +89,4 @@ def arithmetic_of(precision: str) -> tuple[str, ...]:
     chosen = PRECISIONS.get(precision)
     if chosen is None or not chosen.kernels:
         return (precision,)
-    accum = np.dtype(chosen.accum_dtype)
-    return (
-        precision,
-        *(
-            name
-            for name in KERNEL_PRECISIONS
-            if name != precision and np.dtype(PRECISIONS[name].dtype) == accum
-        ),
-    )
+    return tuple(dict.fromkeys((precision, chosen.adds_in)))

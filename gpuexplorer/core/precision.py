@@ -13,8 +13,9 @@ class Precision:
     """A storage type, the type its arithmetic accumulates in, and how NumPy holds it.
 
     A framework's model takes float32 masters (float64 for fp64) from the host in every precision
-    and converts them itself; ``dtype`` is what a kernel's host arrays are, and those masters' type
-    in a precision that only models have.
+    and converts them itself; ``dtype`` is what a kernel's host arrays are (for bf16, which NumPy
+    has not, what holds its values: ``core.bfloat``), and those masters' type in a precision that
+    only models have.
     """
 
     name: str
@@ -34,8 +35,13 @@ class Precision:
     """Whether kernels and library calls have it; the others are for frameworks' models alone."""
 
     @property
+    def adds_in(self) -> str:
+        """The precision that a kernel adds up in: fp64 its own, all others fp32."""
+        return "fp64" if self.accum_itemsize_B == 8 else "fp32"
+
+    @property
     def is_half(self) -> bool:
-        """Whether a kernel's storage type is a 16-bit one."""
+        """Whether it is IEEE's half, in whose narrow range sums soon overflow."""
         return self.name == "fp16"
 
     @property
@@ -67,6 +73,7 @@ PRECISIONS: dict[str, Precision] = {
         Precision(
             "bf16", "bf16 (brain float)", 2, 4, np.float32, np.float32, _BF16_LARGEST,
             2.0**-8, "fp32's range with 8 significant bits; products are added in fp32.",
+            kernels=True,
         ),
         Precision(
             "fp16", "fp16 (half)", 2, 4, np.float16, np.float32, 65504.0,
@@ -95,5 +102,7 @@ PRECISIONS: dict[str, Precision] = {
     )
 }  # fmt: skip
 
+BFLOAT_SINCE = (8, 0)
+"""The first compute capability that computes in bf16 by itself."""
 KERNEL_PRECISIONS: tuple[str, ...] = tuple(n for n, p in PRECISIONS.items() if p.kernels)
 """What hand-written kernels and library calls may be run in."""

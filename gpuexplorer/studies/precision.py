@@ -218,9 +218,7 @@ def accumulates_in(run: RunResult) -> str | None:
     chosen = PRECISIONS.get(run.config.precision)
     if run.config.block is None or chosen is None:
         return None
-    return next(
-        (n for n, p in PRECISIONS.items() if p.kernels and p.dtype == chosen.accum_dtype), None
-    )
+    return chosen.adds_in if chosen.kernels else None
 
 
 def same_result(precision: str, runs: Mapping[str, RunResult]) -> str | None:

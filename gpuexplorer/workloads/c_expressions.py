@@ -27,6 +27,7 @@ _NAMED_VALUE = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*([\w\s]+?)\s*\)")
 _SIZES_B = {
     "char": 1, "unsigned char": 1, "uint8_t": 1, "half": 2, "__half": 2, "short": 2, "float": 4,
+    "nv_bfloat16": 2, "__nv_bfloat16": 2,
     "int": 4, "unsigned": 4, "unsigned int": 4, "uint": 4, "double": 8, "long long": 8,
     "unsigned long long": 8, "size_t": 8, "float2": 8, "int2": 8, "float3": 12, "float4": 16,
     "int4": 16, "uchar4": 4, "double2": 16,

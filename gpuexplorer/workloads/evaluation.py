@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gpuexplorer.core import bfloat
 from gpuexplorer.workloads import formulas
 from gpuexplorer.workloads.expected import Array, HostArray
-from gpuexplorer.workloads.fills import element_dtype
+from gpuexplorer.workloads.fills import element_dtype, is_bfloat
 from gpuexplorer.workloads.plan import Plan
 from gpuexplorer.workloads.planning import base_names
 from gpuexplorer.workloads.workload import Workload
@@ -20,14 +21,16 @@ class Scope:
     """The names of one problem; float64 copies are made when first asked for."""
 
     def __init__(self, workload: Workload, plan: Plan, inputs: Mapping[str, HostArray]) -> None:
-        base = base_names(plan.config.size, plan.config.precision)
+        precision = plan.config.precision
+        base = base_names(plan.config.size, precision)
         self.inputs = inputs
         self._wide: dict[str, Array] = {}
         self.numbers: dict[str, float] = dict(base)
         """Sizes, bytes of elements, and scalars as stored."""
         for name, spec in workload.manifest.scalars.items():
-            dtype = element_dtype(spec.type, plan.config.precision)
-            self.numbers[name] = float(dtype.type(formulas.number(spec.value, base)))
+            value = element_dtype(spec.type, precision).type(formulas.number(spec.value, base))
+            exact = bfloat.rounded(value).item() if is_bfloat(spec.type, precision) else value
+            self.numbers[name] = float(exact)
 
     def evaluate(self, expression: str, cut: Mapping[str, Array] | None = None) -> Array:
         """Evaluate an expression; ``cut`` stands in for inputs of which only a part is wanted."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.core import bfloat
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads import formulas
@@ -50,7 +51,7 @@ def is_poison(values: HostArray) -> npt.NDArray[np.bool_]:
 
 
 def element_dtype(type_: ElementType, precision: str) -> np.dtype[Any]:
-    """Return how NumPy holds one element of ``type_`` in a precision."""
+    """Return how NumPy holds the value of one element of ``type_`` in a precision."""
     chosen = PRECISIONS[precision]
     return np.dtype(
         {
@@ -65,6 +66,29 @@ def element_dtype(type_: ElementType, precision: str) -> np.dtype[Any]:
 def dtype_of(array: ArrayPlan, precision: str) -> np.dtype[Any]:
     """Return how NumPy holds one array of a plan in a precision."""
     return element_dtype(array.type, precision)
+
+
+def is_bfloat(type_: str, precision: str) -> bool:
+    """Return whether elements of ``type_`` are bf16, whose bits NumPy holds as uint16."""
+    return type_ == "real" and precision == "bf16"
+
+
+def stored_dtype(type_: ElementType, precision: str) -> np.dtype[Any]:
+    """Return how NumPy holds the bits of one element of ``type_``, as they are on a device."""
+    bits = is_bfloat(type_, precision)
+    return np.dtype(np.uint16) if bits else element_dtype(type_, precision)
+
+
+def stored(array: ArrayPlan, precision: str, values: HostArray) -> HostArray:
+    """Return an array as a device stores it: contiguous, and bf16 as its bits."""
+    if is_bfloat(array.type, precision):
+        return bfloat.packed(values)
+    return np.ascontiguousarray(values)
+
+
+def loaded(array: ArrayPlan, precision: str, bits: HostArray) -> HostArray:
+    """Return the values of an array that came from a device."""
+    return bfloat.unpacked(bits) if is_bfloat(array.type, precision) else bits
 
 
 def make_inputs(plan: Plan, seed: int | None = None) -> dict[str, HostArray]:
@@ -108,7 +132,8 @@ def _fill(array: ArrayPlan, precision: str, seed: int) -> HostArray:
             part[:] = generator.integers(0, array.below, len(part))
             continue
         drawn = _draw(generator, fill, len(part), dtype)
-        part[:] = drawn if array.scale == 1.0 else drawn * array.scale
+        scaled = drawn if array.scale == 1.0 else drawn * array.scale
+        part[:] = bfloat.rounded(scaled) if is_bfloat(array.type, precision) else scaled
     return values.reshape(array.shape)
 
 
@@ -129,6 +154,8 @@ def _evaluated(array: ArrayPlan, plan: Plan) -> HostArray:
         )
     with np.errstate(all="ignore"):
         values = wide.astype(dtype)
+        if is_bfloat(array.type, chosen.name):
+            values = bfloat.rounded(values)
         kept = values == wide if dtype.kind in "iu" else np.isfinite(values)
     if not kept.all():
         raise InputError(

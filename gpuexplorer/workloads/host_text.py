@@ -27,7 +27,9 @@ from gpuexplorer.workloads.instances import split_list
 
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+([^\n]+)", re.MULTILINE)
 _LAUNCH = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<(?!<)((?:[^<>;]|<[^<>;]*>)*)>)?\s*<<<")
-_POINTS_TO = r"\b(float|double|__half|half|unsigned(?:\s+int)?|int)\s*\*[^;()]*\b"
+_POINTS_TO = (
+    r"\b(float|double|(?:__)?half|(?:__)?nv_bfloat16|unsigned(?:\s+int)?|int)\s*\*[^;()]*\b"
+)
 _CALLED = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)\(([\w\s,]*)\)((?:[^\n\\]|\\.|\\\n)*)", re.MULTILINE
 )

@@ -25,7 +25,10 @@ from gpuexplorer.workloads.strict import suggestion
 
 GUESSED_ARGUMENT = "16"
 """A template's number that neither the host code nor a default tells."""
-PRECISION_OF = {"float": "fp32", "double": "fp64", "half": "fp16", "__half": "fp16"}
+PRECISION_OF = {
+    "float": "fp32", "double": "fp64", "half": "fp16", "__half": "fp16",
+    "nv_bfloat16": "bf16", "__nv_bfloat16": "bf16",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter
 from gpuexplorer.workloads.fills import WHOLE
 from gpuexplorer.workloads.host_text import HostText, Launch
@@ -387,6 +388,8 @@ def _element(parameter: Parameter) -> tuple[str, int]:
 
 def _itemsize_B(parameter: Parameter) -> int:
     kind, width = _element(parameter)
-    known = {"float": 4, "double": 8, "half": 2, "__half": 2}
+    precision = PRECISIONS.get(PRECISION_OF.get(kind, ""))
+    if precision is not None:
+        return width * precision.itemsize_B
     whole = WHOLE.get(WHOLE_OF.get(kind.removeprefix("std "), ""))
-    return width * (known.get(kind) or (whole.itemsize if whole is not None else 4))
+    return width * (whole.itemsize if whole is not None else 4)

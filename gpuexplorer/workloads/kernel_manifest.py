@@ -29,7 +29,7 @@ from gpuexplorer.workloads.trust import config_folder
 MANIFEST_SUFFIX = ".toml"
 FOLDER = "manifests"
 """Of those that cannot lie beside their files."""
-TOLERANCES = {"fp32": 1e-4, "fp64": 1e-12, "fp16": 2e-2}
+TOLERANCES = {"fp32": 1e-4, "fp64": 1e-12, "bf16": 1e-1, "fp16": 2e-2}
 """Allowed distance from float64, where sums may be as long as an array."""
 
 

@@ -16,7 +16,7 @@ from gpuexplorer.core.knobs import TRANSFERS, block_words
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads import formulas
-from gpuexplorer.workloads.fills import WHOLE, element_dtype
+from gpuexplorer.workloads.fills import WHOLE, stored_dtype
 from gpuexplorer.workloads.frameworks import family_of
 from gpuexplorer.workloads.manifest import (
     ArraySpec,
@@ -39,7 +39,7 @@ Names = dict[str, int | float]
 
 def itemsize_B(type_: ElementType, precision: str) -> int:
     """Return the bytes of one element of ``type_`` in a precision."""
-    return element_dtype(type_, precision).itemsize
+    return stored_dtype(type_, precision).itemsize
 
 
 def base_names(size: Mapping[str, int], precision: str) -> Names:

@@ -42,6 +42,8 @@ _LONG_KEY = re.compile(
 MOST_AXES = 32
 """Axes of an array: NumPy has no more in all its versions."""
 GRID_NAMES = frozenset({"grid_x", "grid_y", "grid_z"})
+BFLOAT_CALLS = frozenset({"cublas.gemm", "cupy.copy", "cupy.transpose"})
+"""Library calls that take bf16: it is a type of cuBLAS, and to what copies it is 16 bits."""
 
 
 class WorkloadSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,8 +153,17 @@ def _tables(text: str, where: str) -> dict[str, Any]:
 
 def _precisions(manifest: Manifest, variant: VariantSpec) -> list[str]:
     limited = variant.precisions or list(manifest.precisions)
-    known = KERNEL_PRECISIONS if variant.model is None else tuple(PRECISIONS)
+    known = _known_precisions(variant)
     return [p for p in manifest.precisions if p in limited and p in known]
+
+
+def _known_precisions(variant: VariantSpec) -> tuple[str, ...]:
+    """Return what a variant may be run in by its kind: models have most, library calls least."""
+    if variant.model is not None:
+        return tuple(PRECISIONS)
+    if variant.library is None or variant.library in BFLOAT_CALLS:
+        return KERNEL_PRECISIONS
+    return tuple(name for name in KERNEL_PRECISIONS if name != "bf16")
 
 
 def _check(manifest: Manifest, source: WorkloadSource) -> None:
@@ -360,10 +371,13 @@ def _check_variant(
         raise InputError(f"'{key}' needs either 'library', 'model' or 'launch' steps")
     for precision in variant.precisions:
         _known(f"{key}.precisions", precision, manifest.precisions)
-        if variant.model is None and precision not in KERNEL_PRECISIONS:
+        offered = _known_precisions(variant)
+        if precision not in offered:
             raise InputError(
-                f"'{key}.precisions' names '{precision}', which only models have",
-                remedy=f"use some of {', '.join(KERNEL_PRECISIONS)}",
+                f"'{key}.precisions' names '{precision}', which only models have"
+                if precision not in KERNEL_PRECISIONS
+                else f"'{key}.precisions' names '{precision}', which its library call lacks",
+                remedy=f"use some of {', '.join(offered)}",
             )
     if not _precisions(manifest, variant):
         raise InputError(

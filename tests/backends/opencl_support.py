@@ -30,6 +30,7 @@ default = 256
 [precisions]
 fp32 = {{ tolerance = 1e-5 }}
 fp64 = {{ tolerance = 1e-12 }}
+bf16 = {{ tolerance = 3e-2 }}
 fp16 = {{ tolerance = 5e-3 }}
 [arrays]
 {arrays}

@@ -182,7 +182,7 @@ def test_a_device_is_described_by_what_the_driver_says() -> None:
     assert info.peak_bandwidth_B_per_s == pytest.approx(4.917e12, rel=1e-3)
     assert info.peak_source == "memory clock × bus width (nominal)"
     assert info.limits.max_shared_B == 227 * 1024
-    assert info.precisions == ("fp64", "fp32", "fp16")
+    assert info.precisions == ("fp64", "fp32", "bf16", "fp16")
     assert {"cuda", "shuffle", "fp16", "fp64", "sm_90", "sm_90a"} <= set(info.features)
     assert info.has("sm_80")
     assert not info.has("sm_100a")

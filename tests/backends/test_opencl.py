@@ -123,7 +123,7 @@ WARP_OPERATIONS: dict[str, tuple[str, Callable[[Any, int], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
+@pytest.mark.parametrize("precision", ["fp64", "fp32", "bf16", "fp16"])
 def test_warp_exchanges_do_what_they_do_on_a_gpu(precision: str) -> None:
     body = "\n".join(
         f"    B[{k} * 32 + threadIdx.x] = {text};" for k, (text, _) in

@@ -77,7 +77,7 @@ def device(id_: str = "opencl:0", **changes: Any) -> DeviceInfo:
         "kind": "cpu",
         "driver": "1",
         "compute_units": 2,
-        "precisions": ("fp64", "fp32", "fp16"),
+        "precisions": ("fp64", "fp32", "bf16", "fp16"),
         "features": (backend, "c++", "shuffle"),
         "libraries": calls_of(backend),
         "runs_kernels": backend in ("cuda", "opencl"),

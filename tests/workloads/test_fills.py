@@ -7,9 +7,10 @@ import hashlib
 import numpy as np
 import pytest
 
+from gpuexplorer.core import bfloat
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import KERNEL_PRECISIONS
-from gpuexplorer.workloads.fills import dtype_of, element_dtype, make_inputs
+from gpuexplorer.workloads.fills import dtype_of, element_dtype, loaded, make_inputs, stored
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
 from tests.support.problems import made, plan_of
@@ -59,6 +60,16 @@ def test_a_half_is_the_rounded_float() -> None:
     single = make_inputs(plan_of(SHIPPED["vector_add"], size={"N": 3000}, precision="fp32"))
     half = make_inputs(plan_of(SHIPPED["vector_add"], size={"N": 3000}, precision="fp16"))
     assert np.array_equal(single["A"].astype(np.float16), half["A"])
+
+
+def test_a_bf16_is_the_rounded_float_and_has_two_bytes() -> None:
+    single = make_inputs(plan_of(SHIPPED["vector_add"], size={"N": 3000}, precision="fp32"))
+    plan = plan_of(SHIPPED["vector_add"], size={"N": 3000}, precision="bf16")
+    values, array = make_inputs(plan)["A"], plan.array("A")
+    assert np.array_equal(bfloat.rounded(single["A"]), values) and array.nbytes == 6000
+    bits = stored(array, "bf16", values)
+    assert bits.nbytes == array.nbytes
+    assert np.array_equal(loaded(array, "bf16", bits), values)
 
 
 def test_a_long_array_has_no_seam() -> None:

@@ -67,6 +67,18 @@ def test_a_kernels_text_tells_sizes_shapes_and_what_is_written(
     assert found.reach == reach
 
 
+@pytest.mark.parametrize("kind", ["half", "__half", "nv_bfloat16", "__nv_bfloat16"])
+def test_numbers_of_16_bits_give_the_precision_and_their_bytes(kind: str) -> None:
+    text = (
+        f"__global__ void twice(const {kind} *x, {kind} *y, int n)\n"
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] + x[i]; }\n"
+        f"void f() {{ {kind} *x; cudaMalloc(&x, 640 * sizeof({kind})); }}\n"
+    )
+    file = KernelFile(text, Path("mine.cu"), Answers(unchecked=True))
+    assert file.precision == ("fp16" if "half" in kind else "bf16")
+    assert file.shapes["x"] == file.shapes["y"]
+
+
 @pytest.mark.parametrize(
     ("text", "number"),
     [("0x7F", 127),

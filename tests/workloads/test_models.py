@@ -118,17 +118,27 @@ def test_a_kernel_has_only_the_kernels_precisions() -> None:
     assert set(matmul.precisions_of("naive")) == set(KERNEL_PRECISIONS)
     assert set(matmul.precisions_of("torch")) == set(PRECISIONS)
     assert set(matmul.precisions_of("jax")) == {"fp64", "fp32", "tf32", "bf16", "fp16"}
-    with pytest.raises(InputError, match="variant 'naive' has no precision 'bf16'"):
-        plan_of(matmul, OPENCL, variant="naive", precision="bf16")
-    with pytest.raises(InputError, match=r"'variants.naive.precisions' names 'bf16', which only m"):
+    with pytest.raises(InputError, match="variant 'naive' has no precision 'tf32'"):
+        plan_of(matmul, OPENCL, variant="naive", precision="tf32")
+    with pytest.raises(InputError, match=r"'variants.naive.precisions' names 'tf32', which only m"):
         Workload(
             msgspec.structs.replace(
                 matmul.source,
                 manifest=matmul.source.manifest.replace(
-                    "[variants.naive]", '[variants.naive]\nprecisions = ["bf16"]'
+                    "[variants.naive]", '[variants.naive]\nprecisions = ["tf32"]'
                 ),
             )
         )
+
+
+def test_a_library_call_has_bf16_only_where_the_library_has() -> None:
+    matmul, add = SHIPPED["matmul"], SHIPPED["vector_add"]
+    assert "bf16" in matmul.precisions_of("cublas") and "bf16" in add.precisions_of("direct")
+    assert not any("bf16" in add.precisions_of(name) for name in ("cupy", "torch", "numpy"))
+    library = '[variants.numpy]\nprecisions = ["bf16"]'
+    manifest = add.source.manifest.replace("[variants.numpy]", library)
+    with pytest.raises(InputError, match=r"names 'bf16', which its library call lacks"):
+        Workload(msgspec.structs.replace(add.source, manifest=manifest))
 
 
 def test_a_tolerance_of_its_own_replaces_the_workloads() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpuexplorer.analysis.occupancy import LIMITS, WARP, MultiprocessorLimits
 from gpuexplorer.backends.cuda import driver as cu
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits
+from gpuexplorer.core.precision import BFLOAT_SINCE
 
 PEAK_SOURCE = "memory clock × bus width (nominal)"
 FIRST_WITH_HALF = (5, 3)
@@ -63,6 +64,8 @@ def describe(
     """
     capability = facts.capability
     half = capability >= FIRST_WITH_HALF
+    bfloat = capability >= BFLOAT_SINCE
+    precisions = ["fp64", "fp32", *(["bf16"] if bfloat else []), *(["fp16"] if half else [])]
     target = target or architecture(capability)
     features = ["cuda", "c++", "shuffle", "fp64", *(["fp16"] if half else [])]
     features += dict.fromkeys([target.rstrip("a"), target])
@@ -89,7 +92,7 @@ def describe(
             memory_B=facts.memory_B,
             max_launch_s=facts.max_launch_s,
         ),
-        precisions=("fp64", "fp32", "fp16") if half else ("fp64", "fp32"),
+        precisions=tuple(precisions),
         features=tuple(features),
         libraries=libraries,
         runs_kernels=True,

@@ -15,7 +15,7 @@ from gpuexplorer.backends.cuda.session import CudaSession
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.core.precision import PRECISIONS
-from gpuexplorer.workloads.fills import dtype_of, element_dtype
+from gpuexplorer.workloads.fills import element_dtype, stored_dtype
 from gpuexplorer.workloads.plan import Argument, Plan
 
 SHORT_FLOPS = 1e11
@@ -46,7 +46,10 @@ def _gemm(call: Call) -> Callable[[], None]:
     if a.ndim != 2 or b.ndim != 2 or c.shape != (a.shape[0], b.shape[1]):
         raise InputError("cublas.gemm multiplies two matrices into a third of the right shape")
     (m, k), n = a.shape, b.shape[1]
-    storage = {"fp64": runtime.CUDA_R_64F, "fp32": runtime.CUDA_R_32F, "fp16": runtime.CUDA_R_16F}
+    storage = {
+        "fp64": runtime.CUDA_R_64F, "fp32": runtime.CUDA_R_32F, "fp16": runtime.CUDA_R_16F,
+        "bf16": runtime.CUDA_R_16BF,
+    }  # fmt: skip
     kind = int(storage[call.precision])
     double = call.precision == "fp64"
     compute = int(cublas.CUBLAS_COMPUTE_64F if double else cublas.CUBLAS_COMPUTE_32F)
@@ -188,7 +191,7 @@ class LibraryRunner(CudaRunner):
                 arrays.pointers[array.name], array.nbytes, arrays, self.session.facts.index
             )
             pointer = cupy.cuda.MemoryPointer(memory, 0)
-            return cupy.ndarray(array.shape, dtype_of(array, precision), memptr=pointer)
+            return cupy.ndarray(array.shape, stored_dtype(array.type, precision), memptr=pointer)
 
         operands = [operand(a) for a in self.plan.library_arguments]
         assert self.plan.library is not None

@@ -19,7 +19,7 @@ from gpuexplorer.backends.cuda.timing import Work
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WrongResult
 from gpuexplorer.core.units import plural, quantity
-from gpuexplorer.workloads.fills import dtype_of, poison_byte
+from gpuexplorer.workloads.fills import loaded, poison_byte, stored, stored_dtype
 from gpuexplorer.workloads.plan import Plan
 
 _log = logging.getLogger(__name__)
@@ -85,9 +85,10 @@ class CudaRunner(Runner):
 
     def upload(self, inputs: Mapping[str, HostArray]) -> None:
         """Copy inputs to the device and wait."""
+        precision = self.plan.config.precision
         with self.session.explained("copying the inputs to the device"):
             for name, data in inputs.items():
-                self._allocated.upload(name, data)
+                self._allocated.upload(name, stored(self.plan.array(name), precision, data))
 
     def poison(self) -> None:
         """Fill outputs and scratch arrays with poison, and write the guards."""
@@ -101,11 +102,13 @@ class CudaRunner(Runner):
     def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
         """Copy arrays to the host and wait."""
         found: dict[str, HostArray] = {}
+        precision = self.plan.config.precision
         with self.session.explained("copying the outputs to the host"):
             for name in names:
                 array = self.plan.array(name)
-                found[name] = np.empty(array.shape, dtype_of(array, self.plan.config.precision))
-                self._allocated.download(name, found[name])
+                bits = np.empty(array.shape, stored_dtype(array.type, precision))
+                self._allocated.download(name, bits)
+                found[name] = loaded(array, precision, bits)
         return found
 
     def check_guards(self) -> None:

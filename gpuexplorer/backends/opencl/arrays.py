@@ -13,7 +13,7 @@ from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.backends.opencl.surroundings import Fenced, Patterned
 from gpuexplorer.core.errors import WorkFailed, WrongResult
 from gpuexplorer.core.units import quantity
-from gpuexplorer.workloads.fills import WHOLE, dtype_of, poison_byte
+from gpuexplorer.workloads.fills import WHOLE, loaded, poison_byte, stored, stored_dtype
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
 
 _ZERO = np.uint8(0)
@@ -56,9 +56,8 @@ class DeviceArrays:
     def upload(self, inputs: Mapping[str, npt.NDArray[Any]]) -> None:
         """Copy host arrays to the device and wait."""
         for name, values in inputs.items():
-            self._cl.enqueue_copy(
-                self._queue, self.buffers[name], np.ascontiguousarray(values), is_blocking=False
-            )
+            bits = stored(self.plans[name], self._precision, values)
+            self._cl.enqueue_copy(self._queue, self.buffers[name], bits, is_blocking=False)
             if name in self._pristine:
                 self._cl.enqueue_copy(self._queue, self._pristine[name], self.buffers[name])
         self._queue.finish()
@@ -68,10 +67,11 @@ class DeviceArrays:
         found = {}
         for name in names:
             array = self.plans[name]
-            found[name] = np.empty(array.shape, dtype_of(array, self._precision))
+            found[name] = np.empty(array.shape, stored_dtype(array.type, self._precision))
             self._cl.enqueue_copy(self._queue, found[name], self.buffers[name], is_blocking=False)
         self._queue.finish()
-        return found
+        plans, precision = self.plans, self._precision
+        return {name: loaded(plans[name], precision, bits) for name, bits in found.items()}
 
     def poison(self) -> None:
         """Fill outputs and scratch with poison, and make ready to notice what strays outside."""

@@ -104,6 +104,7 @@ class OpenCLBackend(Backend):
             precisions.append("fp16")
         if probed.language == "clc++":
             features.append("c++")
+            precisions.insert(precisions.index("fp32") + 1, "bf16")
         if offers_shuffles(probed):
             features.append("shuffle")
         if probed.lanes is not None:
