@@ -86,7 +86,7 @@ SIZES = {
 }
 LINES = ("N=1000", "N=4096", "N=100000")
 """Sizes of the workloads that have a single vector."""
-PRECISIONS = ("fp32", "fp64", "fp16")
+PRECISIONS = ("fp32", "fp64", "bf16", "fp16")
 WRITTEN = [
     f"{workload.name}/{name}"
     for workload in load([]).values()
@@ -112,7 +112,7 @@ def case(name: str, turn: int) -> tuple[Workload, dict[str, Any]]:
     request: dict[str, Any] = {
         "variant": variant,
         "size": {name: int(number) for name, number in (one.split("=") for one in sizes)},
-        "precision": PRECISIONS[(turn + turn // 12) % 3],
+        "precision": PRECISIONS[(turn + turn // 12) % len(PRECISIONS)],
     }
     known = workload.manifest.variants[variant].tunables
     values = {n: t.values[turn // 2 % len(t.values)] for n, t in known.items() if t.values}

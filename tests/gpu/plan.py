@@ -1,4 +1,4 @@
-"""Every check of a card by its command, the riskiest first; about 25 minutes of a card's time."""
+"""Every check of a card by its command, the riskiest first; about 28 minutes of a card's time."""
 
 from __future__ import annotations
 
@@ -74,6 +74,9 @@ CHECKS = (
     _run("matmul-cublas", "matmul", "--variant", "cublas", "--size", "4096"),
     _run("matmul-cublas-fp16", "matmul", "--variant", "cublas", "--size", "4096",
          "--precision", "fp16"),
+    _run("matmul-cublas-bf16", "matmul", "--variant", "cublas", "--size", "4096",
+         "--precision", "bf16"),
+    _run("matmul-mma-bf16", "matmul", "--variant", "mma", "--size", "4096", "--precision", "bf16"),
     _run("matmul-small", "matmul", "--variant", "naive", "--size", "64", "--block", "16x16"),
     _run("matmul-small-cold", "matmul", "--variant", "naive", "--size", "64", "--block", "16x16",
          "--cache", "cold"),
@@ -96,6 +99,8 @@ CHECKS = (
              "--json", f"{OUT}/ceilings.json"),
     _script("copy bandwidth", 120, "tests/bench/copy_bandwidth.py", "--device", "cuda",
             needs="torch"),
+    _script("ladder", 300, "tests/bench/ladder.py", "matmul", "--size", "4096", "--device", "cuda",
+            "--precision", "fp32,bf16,fp16", "--leave-out", "naive,uncoalesced", "--rounds", "6"),
     _script("memory prediction", 120, "tests/bench/memory_prediction.py", "--device", TORCH,
             needs="torch"),
     _script("A/A", 120, "tests/bench/aa.py", "--device", "cuda", "--size", "1024"),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.workloads.fills import stored
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
 from tests.support.cuda_in_step import Address, Block, Memory, Place, Request
 from tests.support.cuda_reader import Function, Scalar, Structure, Type, read_source, size_of
@@ -32,8 +33,11 @@ class Counted(NamedTuple):
 
 
 def types_of(plan: Plan) -> dict[str, Type]:
-    """Return the number formats of a plan's precision."""
-    bits = {"fp16": 16, "fp32": 32, "fp64": 64}[plan.config.precision]
+    """Return the number formats of a plan's precision; bits of bf16 count as those of a half.
+
+    That gives other values, of which no address follows.
+    """
+    bits = {"bf16": 16, "fp16": 16, "fp32": 32, "fp64": 64}[plan.config.precision]
     fours = {}
     for name, size in (("ushort4", 2), ("uint4", 4)):
         one = Scalar("u", size)
@@ -55,7 +59,8 @@ def arrays_of(plan: Plan, inputs: Mapping[str, npt.NDArray[Any]]) -> Arrays:
     """Return the arrays of a plan as they are before its first launch."""
     found = {a.name: np.zeros(a.nbytes, np.uint8) for a in plan.arrays}
     for name, values in inputs.items():
-        found[name][:] = np.ascontiguousarray(values).view(np.uint8).ravel()
+        bits = stored(plan.array(name), plan.config.precision, values)
+        found[name][:] = bits.view(np.uint8).ravel()
     return found
 
 
