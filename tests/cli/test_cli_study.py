@@ -61,18 +61,18 @@ def test_two_devices_over_sizes_with_files_and_a_group_in_the_history(tmp_path: 
 def test_precisions_of_a_kernel_of_ones_own(tmp_path: Path) -> None:
     done = run_cli(
         "study", "precision", "matmul", "--variant", "naive", "--size", "48", *QUICK,
-        "--precision", "fp64,fp32,bf16", "--no-history", "--json", "lab.json", cwd=tmp_path,
+        "--precision", "fp64,fp32,bf16,tf32", "--no-history", "--json", "lab.json", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     study = decode((tmp_path / "lab.json").read_text())
     assert isinstance(study, PrecisionStudy)
     found = {p.precision: p for p in study.points if p.measured is not None}
-    assert set(found) == {"fp64", "fp32"}
+    assert set(found) == {"fp64", "fp32", "bf16"}
     errors = {name: study.error(point) or 0.0 for name, point in found.items()}
-    assert errors["fp64"] < 1e-14 < errors["fp32"] < 1e-5
+    assert errors["fp64"] < 1e-14 < errors["fp32"] < 1e-5 < errors["bf16"]
     said = " ".join(done.stdout.split())
     assert "speed against accuracy" in said and "on the Pareto front" in said
-    assert "Measured in 6 turns each" in said and "has no precision 'bf16'" in said
+    assert "Measured in 6 turns each" in said and "has no precision 'tf32'" in said
 
 
 class Made:

@@ -217,8 +217,8 @@ def test_a_kernel_adds_up_in_its_accumulator() -> None:
         asked("matmul", variant="naive", size={"N": 16}), matmul, devices(cpu()), HOW
     ).run(StudyMachine(lambda c: 1e-4))
     found = points(study)
-    assert found["fp16"].accumulates_in == "fp32" and found["fp64"].accumulates_in == "fp64"
-    assert found["bf16"].skipped is not None
+    assert found["fp16"].accumulates_in == found["bf16"].accumulates_in == "fp32"
+    assert found["fp64"].accumulates_in == "fp64" and found["tf32"].skipped is not None
 
 
 def test_rounds_that_take_long_are_fewer_unless_their_number_is_exact(
