@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.compile.parameters import CompiledParameter
-from gpuexplorer.core.bfloat import packed
+from gpuexplorer.core.bfloat import TYPE_NAMES, packed
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.cuda_source import Parameter, Signature
 from gpuexplorer.workloads.fills import is_bfloat, stored_dtype
@@ -62,6 +62,8 @@ def declared_dtype(type_: str, precision: str) -> np.dtype[Any] | None:
         return stored_dtype("real", precision)
     if type_ == "accum":
         return stored_dtype("accum", precision)
+    if type_ in TYPE_NAMES:
+        return stored_dtype("real", "bf16")
     known = _FIXED.get(type_.removeprefix("std "))
     return None if known is None else np.dtype(known)
 
@@ -123,15 +125,22 @@ def _array(argument: Argument, plan: Plan, parameter: Parameter, where: str) -> 
         )
     precision = plan.config.precision
     type_ = plan.array(argument.name).type
-    held = stored_dtype(type_, precision)
-    declared = declared_dtype(parameter.type, precision)
-    if declared is not None and declared.kind == "f" and declared != held:
+    bfloat = is_bfloat(type_, precision)
+    held, declared = stored_dtype(type_, precision), declared_dtype(parameter.type, precision)
+    of_bfloats = of_bfloat(parameter, precision)
+    is_number = of_bfloats or (declared is not None and declared.kind == "f")
+    if is_number and (declared != held or of_bfloats != bfloat):
         raise InputError(
             f"{where}: '{parameter.name}' points to {parameter.type}, and in {precision} the array "
-            f"'{argument.name}' holds {'bfloat16' if is_bfloat(type_, precision) else held.name}",
+            f"'{argument.name}' holds {'bfloat16' if bfloat else held.name}",
             remedy="write real instead, or limit the variant's 'precisions' in the manifest",
         )
     return argument.name
+
+
+def of_bfloat(parameter: Parameter, precision: str) -> bool:
+    """Return whether a parameter is, or points to, what NumPy holds as the bits of bf16."""
+    return parameter.type in TYPE_NAMES or is_bfloat(parameter.type, precision)
 
 
 def _scalar(
@@ -152,7 +161,7 @@ def _scalar(
     if dtype is None or (compiled is not None and compiled.size_B != dtype.itemsize):
         raise cannot_fill(parameter, where)
     which = f"{where}: '{parameter.name}'"
-    if is_bfloat(parameter.type, plan.config.precision):
+    if of_bfloat(parameter, plan.config.precision):
         value = _converted(argument.value, np.dtype(np.float32), False, which, parameter)
         bits: np.generic = packed(np.atleast_1d(value))[0]
         return bits

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuexplorer.core import bfloat
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.cuda_source import CudaSource, Function
 from gpuexplorer.workloads.declared_symbols import symbols_used
@@ -27,7 +28,7 @@ GUESSED_ARGUMENT = "16"
 """A template's number that neither the host code nor a default tells."""
 PRECISION_OF = {
     "float": "fp32", "double": "fp64", "half": "fp16", "__half": "fp16",
-    "nv_bfloat16": "bf16", "__nv_bfloat16": "bf16",
+    **dict.fromkeys(bfloat.TYPE_NAMES, "bf16"),
 }  # fmt: skip
 
 

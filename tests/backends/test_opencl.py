@@ -13,7 +13,7 @@ import pytest
 
 from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
-from gpuexplorer.core.errors import InputError, WorkFailed, WrongResult
+from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed, WrongResult
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.backends.opencl_support import (
@@ -434,6 +434,23 @@ def test_float_in_the_source_is_not_handed_doubles() -> None:
     verify(made_workload(source), precision="fp32")
     with pytest.raises(InputError, match="points to float"):
         ready_runner(made_workload(source), precision="fp64")
+
+
+def test_bf16_is_handed_to_nothing_else() -> None:
+    source = COPY.replace("real", "__nv_bfloat16")
+    verify(made_workload(source), precision="bf16")
+    with pytest.raises(InputError, match=r"points to __nv_bfloat16, and in fp32 .* float32"):
+        ready_runner(made_workload(source), precision="fp32")
+    with pytest.raises(InputError, match=r"points to float, and in bf16 .* holds bfloat16"):
+        ready_runner(made_workload(COPY.replace("real", "float")), precision="bf16")
+
+
+@pytest.mark.parametrize("kind", ["real", "__nv_bfloat16"])
+def test_bf16_by_value_is_refused_as_the_cpus_language_has_it_not(kind: str) -> None:
+    source = COPY.replace("int N", f"{kind} by, int N")
+    made = made_workload(source, args='["A", "B", { value = "1" }, "N"]')
+    with pytest.raises(CannotRunHere, match=r"made\.cu:1: 'by' is a bf16 passed by value"):
+        ready_runner(made, precision="bf16")
 
 
 def test_more_shared_memory_than_a_gpu_gives_is_refused() -> None:

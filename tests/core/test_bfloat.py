@@ -50,4 +50,6 @@ def test_poison_stays_what_it_is() -> None:
 def test_any_shape_and_order_of_memory_is_packed() -> None:
     values = np.arange(12, dtype=np.float64).reshape(3, 4).T
     assert bfloat.unpacked(bfloat.packed(values)).tolist() == values.tolist()
+    long = np.arange((1 << 20) + 300) % 256  # whole numbers that bf16 holds, over more than a part
+    assert np.array_equal(bfloat.rounded(long), long)
     assert bfloat.rounded(np.array(1.0 + 2**-9)) == 1.0

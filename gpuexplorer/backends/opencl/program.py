@@ -10,6 +10,7 @@ from typing import Any
 from gpuexplorer.backends.opencl.build_log import clean_log, first_error
 from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.compile.access_sites import Sites
+from gpuexplorer.compile.arguments import of_bfloat
 from gpuexplorer.compile.bound_symbols import filled_B, room_for
 from gpuexplorer.compile.cache import DiskCache, key
 from gpuexplorer.compile.prelude import Language, opencl_prelude
@@ -17,7 +18,7 @@ from gpuexplorer.compile.prelude_recording import RECORDING
 from gpuexplorer.compile.printing import Printed
 from gpuexplorer.compile.rewriter import PortableKernel, Rewritten, rewrite
 from gpuexplorer.compile.thread_numbers import MOST_THREADS
-from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.workloads.includes import to_correct
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
 
@@ -117,6 +118,7 @@ def _build(
     filled = filled_B(plan, step)
     names = tuple(name for name, _ in filled)
     rewritten = _rewritten(step.source, step.entry, files, language, signed, recorded, names)
+    _check_values(rewritten, plan)
     text = RECORDING if recorded else ""
     text += opencl_prelude(
         plan.config.precision,
@@ -138,6 +140,18 @@ def _build(
             cache.put(entry, binaries[0])
     (kernel,) = rewritten.kernels.values()
     return BuiltProgram(program, kernel, sites=rewritten.sites, printed=rewritten.printed)
+
+
+def _check_values(rewritten: Rewritten, plan: Plan) -> None:
+    """Refuse what CUDA passes by value and C++ for OpenCL cannot."""
+    for kernel in rewritten.kernels.values():
+        for parameter in kernel.signature.parameters:
+            if not parameter.is_pointer and of_bfloat(parameter, plan.config.precision):
+                raise CannotRunHere(
+                    f"{kernel.signature.where}: '{parameter.name}' is a bf16 passed by value, "
+                    "which the CPU device cannot take",
+                    remedy="pass a float (accum) and convert it in the kernel",
+                )
 
 
 @lru_cache(maxsize=16)
