@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 
 from gpuexplorer.backends.cuda.library import CALLS, Call, LibraryRunner
+from gpuexplorer.core import bfloat
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import PRECISIONS
 from tests.backends.test_cuda_runner import DEVICE, make_plan, open_fake
 from tests.signatures import all_of
 
-KINDS = {"fp16": 2, "fp32": 0, "fp64": 1}
-"""cudaDataType_t of R_16F, R_32F and R_64F."""
-COMPUTE = {"fp16": 68, "fp32": 68, "fp64": 70}
-"""cublasComputeType_t: 32F for halves and floats, 64F for doubles."""
+KINDS = {"bf16": 14, "fp16": 2, "fp32": 0, "fp64": 1}
+"""cudaDataType_t of R_16BF, R_16F, R_32F and R_64F."""
+COMPUTE = {"bf16": 68, "fp16": 68, "fp32": 68, "fp64": 70}
+"""cublasComputeType_t: 32F for numbers of 16 bits and floats, 64F for doubles."""
 
 
 class Array:
@@ -29,6 +30,13 @@ class Array:
         self.values = values
         self.shape, self.ndim = values.shape, values.ndim
         self.data = SimpleNamespace(ptr=values.ctypes.data)
+
+
+def on_device(values: np.ndarray[Any, Any], precision: str) -> np.ndarray[Any, Any]:
+    """Return numbers as a device holds them."""
+    if precision == "bf16":
+        return bfloat.packed(values)
+    return values.astype(PRECISIONS[precision].dtype)
 
 
 def columns(address: int, dtype: Any, leading: int, rows: int, cols: int) -> Any:
@@ -53,10 +61,15 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
         assert lda >= max(1, m)
         assert ldb >= max(1, k)
         assert ldc >= max(1, m)
-        dtype = {2: np.float16, 0: np.float32, 1: np.float64}[a_kind]
+        dtype = {14: np.uint16, 2: np.float16, 0: np.float32, 1: np.float64}[a_kind]
         scalar = ctypes.c_double if compute == 70 else ctypes.c_float
         left, right = columns(a, dtype, lda, m, k), columns(b, dtype, ldb, k, n)
         out = columns(c, dtype, ldc, m, n)
+        if a_kind == KINDS["bf16"]:
+            assert (scalar.from_address(alpha).value, scalar.from_address(beta).value) == (1, 0)
+            out[...] = bfloat.packed(bfloat.unpacked(left) @ bfloat.unpacked(right))
+            seen.append((a_kind, compute))
+            return
         product = left.astype(np.float64) @ right.astype(np.float64)
         factor, old = scalar.from_address(alpha).value, scalar.from_address(beta).value
         out[...] = factor * product + (old * out if old else 0)
@@ -73,19 +86,17 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return seen
 
 
-@pytest.mark.parametrize("precision", ["fp16", "fp32", "fp64"])
+@pytest.mark.parametrize("precision", ["bf16", "fp16", "fp32", "fp64"])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (4, 4, 4), (3, 5, 7), (8, 1, 2)])
 def test_gemm_multiplies_row_major_matrices(
     calls: list[tuple[int, int]], precision: str, shape: tuple[int, int, int]
 ) -> None:
     m, k, n = shape
-    dtype = np.dtype(PRECISIONS[precision].dtype)
     generator = np.random.default_rng(0)
-    a = generator.integers(-4, 5, (m, k)).astype(dtype)
-    b = generator.integers(-4, 5, (k, n)).astype(dtype)
-    c = np.full((m, n), np.nan, dtype)
-    CALLS["cublas.gemm"](Call([Array(a), Array(b), Array(c)], precision))()
-    np.testing.assert_array_equal(c, a @ b)
+    a, b = generator.integers(-4, 5, (m, k)), generator.integers(-4, 5, (k, n))
+    one, other, out = (on_device(values, precision) for values in (a, b, np.full((m, n), np.nan)))
+    CALLS["cublas.gemm"](Call([Array(one), Array(other), Array(out)], precision))()
+    np.testing.assert_array_equal(out, on_device(a @ b, precision))
     assert calls == [(KINDS[precision], COMPUTE[precision])]
 
 

@@ -24,6 +24,8 @@ SHORT_B = 8e9
 OPERATIONS = 8
 """Stream operations that one library call is taken to queue."""
 _CUBLAS = ("cublas.gemm",)
+CUDA_R_16BF = 14
+"""cudaDataType_t of bf16 in CUDA's library_types.h; not every CuPy has a name for it."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Call:
 def _gemm(call: Call) -> Callable[[], None]:
     """C = A·B, row-major, through cuBLAS: which sees columns, so it is given Cᵀ = Bᵀ·Aᵀ.
 
-    Halves are multiplied with float32 accumulation; float32 stays float32 (no TF32).
+    Halves and bf16 are multiplied with float32 accumulation; float32 stays float32 (no TF32).
     """
     from cupy.cuda import cublas, runtime
     from cupy.cuda.device import get_cublas_handle
@@ -48,7 +50,7 @@ def _gemm(call: Call) -> Callable[[], None]:
     (m, k), n = a.shape, b.shape[1]
     storage = {
         "fp64": runtime.CUDA_R_64F, "fp32": runtime.CUDA_R_32F, "fp16": runtime.CUDA_R_16F,
-        "bf16": runtime.CUDA_R_16BF,
+        "bf16": CUDA_R_16BF,
     }  # fmt: skip
     kind = int(storage[call.precision])
     double = call.precision == "fp64"
