@@ -88,6 +88,7 @@ class Outbox:
             if generation != self._generation:
                 self._flush_samples()
                 self._generation = generation
+                self._last_samples = 0.0  # a knob's answer waits for no frame
             self._pending.append(batch)
             self._pending_samples += sum(batch.counts)
             while len(self._pending) > 1 and (

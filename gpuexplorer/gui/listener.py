@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer
 
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.statistics import Summary
@@ -30,11 +30,19 @@ class Listener(QObject):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session = session
+        self._summarized: Run | None = None
+        """The run whose newest figures the history does not show yet."""
+        self._later = QTimer(self)
+        """Has the history show them once a knob's answer is painted."""
+        self._later.setSingleShot(True)
+        self._later.setInterval(0)
+        self._later.timeout.connect(self._show_in_history)
         session.worker.updated.connect(self.take)
 
     def take(self, update: Update) -> None:
         """Bring new data to the models, then let it be drawn."""
         session, answer = self._session, False
+        self._show_in_history()
         for ticket, item in update.items:
             self._begin_if_new(ticket)
             if isinstance(item, Chunk):
@@ -51,9 +59,22 @@ class Listener(QObject):
                 continue  # the readings belong to its runs
             if device is None or device_id == device.id:
                 session.live_model.read(reading, time_s)
+        if answer:
+            self._later.start()
+        else:
+            self._show_in_history()
         if answer or session.requests.impatient:
             session.frame.emit(answer)
         session.worker.taken()
+
+    def _show_in_history(self) -> None:
+        """Bring the row of the run that was summarized last up to date."""
+        self._later.stop()
+        run, self._summarized = self._summarized, None
+        if run is not None and run.record is not None and run.summary is not None:
+            self._session.history_model.update(
+                run.ticket, run.record, run.summary, running=not run.over
+            )
 
     # ---- runs
 
@@ -92,11 +113,9 @@ class Listener(QObject):
         session.rate.add(sum(len(d) for d in chunk.durations_s))
 
     def _take_summary(self, ticket: int, summary: Summary) -> None:
-        session, run = self._session, self._run_of(ticket)
-        if run is None:
-            return
-        if session.live_model.summarize(summary) and run.record is not None:
-            session.history_model.update(ticket, run.record, summary, running=not run.over)
+        run = self._run_of(ticket)
+        if run is not None and self._session.live_model.summarize(summary):
+            self._summarized = run
 
     # ---- events
 

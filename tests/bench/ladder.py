@@ -12,8 +12,9 @@ this machine has for it, and each further word of ``--set`` (as ``gpuexplorer co
 take turns, in an order that chance decides. A rung stands with its speed as a multiple of that of
 the rung before and of each library, with the 95 % interval of both, and as a share of the measured
 multiply-add rate or memory bandwidth where ``gpuexplorer calibrate`` has been run. Where memory is
-the limit it stands beside the fastest copy of its largest array that any tool here reaches, too,
-which is measured before and after.
+the limit it stands beside the fastest copy that any tool here reaches, too, which is measured before
+and after: of an array of half the bytes that the problem moves, so that both move as many and fit
+into the same caches.
 
 Prints a table on standard error and one JSON document; with ``--least`` the exit code is 1 where
 the best rung does not reach so much of the best library's speed.
@@ -36,6 +37,7 @@ from gpuexplorer.core.comparison import ratio_interval
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, InputError
+from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.loader import load, pick
@@ -182,15 +184,16 @@ def copied_instead(
     options: argparse.Namespace, problem: Problem, rung: str, workload: Workload,
     devices: DeviceList,
 ) -> int:  # fmt: skip
-    """Return the elements of a problem's largest array; 0 where memory is not its limit."""
+    """Return how many elements a copy has that moves a problem's bytes; 0: memory is no limit."""
     request = RunRequest(
         workload=workload.name, variant=rung, size=problem.size, precision=problem.precision,
         device=options.device,
     )  # fmt: skip
     config = complete(request, workload, devices)
     plan = make_plan(workload, config, find_device(devices, config.device))
-    bound = plan.flops < RIDGE * (plan.compulsory_read_B + plan.compulsory_write_B)
-    return max(a.elements for a in plan.arrays if a.role != "scratch") if bound else 0
+    moved_B = plan.compulsory_read_B + plan.compulsory_write_B
+    element_B = PRECISIONS[config.precision].itemsize_B
+    return round(moved_B / element_B / 2) if plan.flops < RIDGE * moved_B else 0
 
 
 def best_copy(
