@@ -148,9 +148,9 @@ class Engine:
         """The latest run, until its last message."""
         self._workload: Workload | None = None
         self._kernels: str | None = None
+        """Where that workload comes from, where it is the user's own."""
         self._prepared: protocol.Prepared | None = None
         """What was told last of a run that begins: of the next one nearly all is the same."""
-        """Where that workload comes from, where it is the user's own."""
         self._sent = False
         """Whether the latest run was sent to the present process."""
         self._began = False
@@ -455,7 +455,8 @@ class Engine:
             self._spawn()
             return
         if self._deadlines.stopping_since is not None:
-            self._give_up("cancelled", self._deadlines.not_stopped())
+            if not self._deadlines.is_kept_waiting(self._process.core_waits_s()):
+                self._give_up("cancelled", self._deadlines.not_stopped())
             return
         if self._deadlines.suspension.since is not None:
             self._give_up_suspended()

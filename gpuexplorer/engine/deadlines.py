@@ -6,6 +6,7 @@ Time for which this program was suspended itself counts towards none of it (see 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from gpuexplorer.engine import suspension
 
@@ -16,6 +17,11 @@ CANCEL_GRACE_OTHER_S = 2.0
 REPLACE_GRACE_S = 15.0
 """The same when another run waits for one that looks for devices or builds: what that has loaded
 and compiled by then serves the next run, and a fresh process would do it all again."""
+BUSY_GRACE_S = 2.0
+"""How much longer it may take where other programs keep the engine from running."""
+LOOK_AFTER_S = 0.05
+"""An engine that has not stopped by then is watched: does it run, or wait for a core?"""
+LEAST_WAIT_S = 0.01
 LAUNCH_STAGES = frozenset({"predict", "verify", "measure"})
 LASTING_STAGES = frozenset({"", "check", "build"})
 """Steps whose outcome the engine keeps."""
@@ -35,6 +41,9 @@ class Deadlines:
         self.overdue_at: float | None = None
         self.stopping_since: float | None = None
         """Since when the engine should leave what it is doing: cancelled or replaced."""
+        self._core_waits_s: Mapping[str, float] | None = None
+        """How long each of its threads had waited for a core when it was looked at since then."""
+        self._granted_s = 0.0
         self.started_at = 0.0
         self.suspension = suspension.SuspensionWatch()
 
@@ -66,6 +75,25 @@ class Deadlines:
         """Note that the engine should leave what it is doing, if that is not known yet."""
         if self.stopping_since is None:
             self.stopping_since = time.monotonic()
+            self._core_waits_s, self._granted_s = None, 0.0
+
+    def is_kept_waiting(self, core_waits_s: Mapping[str, float]) -> bool:
+        """Return whether an engine that should stop is given more time.
+
+        As much as a thread of it has waited for a core since it was looked at last, up to
+        ``BUSY_GRACE_S`` in all: beside busy programs the shortest launch takes long. The first look
+        only begins to watch. ``core_waits_s``: as ``idle.core_waits_s`` tells.
+        """
+        before, self._core_waits_s = self._core_waits_s, core_waits_s
+        if before is None:
+            return True
+        waits_s = (waited_s - before.get(of, waited_s) for of, waited_s in core_waits_s.items())
+        more_s = min(max(waits_s, default=0.0), BUSY_GRACE_S - self._granted_s)
+        if self.stopping_since is None or more_s < LEAST_WAIT_S:
+            return False
+        self.stopping_since += more_s
+        self._granted_s += more_s
+        return True
 
     def grace_s(self, *, cancelled: bool) -> float:
         """Return how long the engine has to leave its step, for good or for another run."""
@@ -78,7 +106,10 @@ class Deadlines:
     def due(self, *, ready: bool, cancelled: bool) -> float:
         """Return when the engine is overdue; ``ready``: it has answered since it was started."""
         if self.stopping_since is not None:
-            return self.stopping_since + self.grace_s(cancelled=cancelled)
+            first = self._core_waits_s is None
+            return self.stopping_since + (
+                LOOK_AFTER_S if first else self.grace_s(cancelled=cancelled)
+            )
         if self.suspension.due is not None:
             return self.suspension.due
         if not ready:

@@ -1,11 +1,11 @@
-"""Whether processes leave the processor alone, so that another one may measure."""
+"""Whether processes leave the processor alone, and how long they wait for a core of it."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 LOOK_S = 0.005
 """Between two looks at what a process has used."""
@@ -34,20 +34,34 @@ def cpu_time_s(pid: int) -> float | None:
 
 def is_runnable(pid: int) -> bool:
     """Whether a thread of a process runs or waits for a core; False where that is not known."""
+    for _, told in _of_threads(pid, "stat"):
+        if told.rpartition(b")")[2].split(maxsplit=1)[:1] == [b"R"]:
+            return True
+    return False
+
+
+def core_waits_s(pid: int) -> dict[str, float]:
+    """Return how long each thread of a process has waited for a core so far, in seconds.
+
+    Empty where that is not known: only Linux tells (proc_pid_schedstat).
+    """
+    told = ((thread, figures.split()) for thread, figures in _of_threads(pid, "schedstat"))
+    return {thread: int(figures[1]) * 1e-9 for thread, figures in told if len(figures) > 1}
+
+
+def _of_threads(pid: int, name: str) -> Iterator[tuple[str, bytes]]:
+    """Yield what the system tells of each thread of a process, by the thread's number."""
     folder = f"/proc/{pid}/task"
     try:
         threads = os.listdir(folder)
     except OSError:
-        return False
+        return
     for thread in threads:
         try:
-            with open(f"{folder}/{thread}/stat", "rb") as file:
-                state = file.read().rpartition(b")")[2].split(maxsplit=1)[0]
-        except (OSError, IndexError):
+            with open(f"{folder}/{thread}/{name}", "rb") as file:
+                yield thread, file.read()
+        except OSError:
             continue  # it has ended meanwhile
-        if state == b"R":
-            return True
-    return False
 
 
 def wait_until_idle(pids: Iterable[int], at_most_s: float = AT_MOST_S) -> bool:

@@ -22,6 +22,7 @@ from gpuexplorer.core.frozen import module_command
 from gpuexplorer.core.shared_device import FAR_NICE, niceness
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.cores import check_threads
+from gpuexplorer.engine.idle import core_waits_s
 from gpuexplorer.engine.interpreters import find_interpreter
 from gpuexplorer.engine.machine import ALIVE_EVERY_S, Machine, far_engine
 from gpuexplorer.engine.program import far_bootstrap
@@ -257,6 +258,13 @@ class EngineProcess:
                 if ours and psutil.Process(pid).status() == psutil.STATUS_STOPPED:
                     return True
         return False
+
+    def core_waits_s(self) -> dict[str, float]:
+        """Return how long each of its threads has waited for a core so far, in seconds.
+
+        Empty where that is not known, as on another machine.
+        """
+        return core_waits_s(self.answers_as or self.pid) if self.launch.machine is None else {}
 
     def end(self, grace_s: float) -> int | None:
         """Close its input, kill it when it is not gone in time, and let go of its pipes."""

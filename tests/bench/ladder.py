@@ -12,9 +12,9 @@ this machine has for it, and each further word of ``--set`` (as ``gpuexplorer co
 take turns, in an order that chance decides. A rung stands with its speed as a multiple of that of
 the rung before and of each library, with the 95 % interval of both, and as a share of the measured
 multiply-add rate or memory bandwidth where ``gpuexplorer calibrate`` has been run. Where memory is
-the limit it stands beside the fastest copy that any tool here reaches, too, which is measured before
-and after: of an array of half the bytes that the problem moves, so that both move as many and fit
-into the same caches.
+the limit it stands beside the fastest copy that any tool here reaches, too, which is measured
+before and after. It copies an array of half the bytes that the problem moves: both move as many
+then, and fit into the same caches.
 
 Prints a table on standard error and one JSON document; with ``--least`` the exit code is 1 where
 the best rung does not reach so much of the best library's speed.

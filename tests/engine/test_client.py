@@ -261,6 +261,33 @@ def test_only_a_launch_is_ended_at_once_and_what_serves_the_next_run_is_waited_f
     assert grace_s == {"measure": (0.25, 0.25), "build": (15.0, 2.0), "inputs": (2.0, 2.0)}
 
 
+def test_an_engine_that_waits_for_a_core_has_so_much_longer_to_stop() -> None:
+    """Beside busy programs a launch of a millisecond may take half a second."""
+    deadlines = Deadlines(1.0)
+    deadlines.begin("measure", None)
+
+    def has_s() -> float:
+        due, since = deadlines.due(ready=True, cancelled=False), deadlines.stopping_since
+        assert since is not None
+        return due - since
+
+    deadlines.stop()
+    began = deadlines.stopping_since
+    assert began is not None and has_s() == pytest.approx(0.05), "it is looked at"
+    assert deadlines.is_kept_waiting({"1": 5.0, "2": 7.0})
+    assert has_s() == pytest.approx(0.25)
+    assert deadlines.is_kept_waiting({"1": 5.01, "2": 7.2, "3": 9.0})
+    assert deadlines.stopping_since == pytest.approx(began + 0.2)
+    assert not deadlines.is_kept_waiting({"1": 5.01, "2": 7.2}), "it has had its time"
+    assert deadlines.is_kept_waiting({"1": 99.0})
+    assert deadlines.stopping_since == pytest.approx(began + 2.0), "never more than so much in all"
+    assert not deadlines.is_kept_waiting({"1": 999.0})
+    deadlines.done()
+    deadlines.stop()
+    assert has_s() == pytest.approx(0.05), "the next one is looked at anew"
+    assert deadlines.is_kept_waiting({}) and not deadlines.is_kept_waiting({})
+
+
 def test_sigkill_during_a_run_costs_the_process_and_nothing_else(watched: Watched) -> None:
     chosen = config(watched.devices(), size={"N": 128})
     watched.engine.run(chosen, MATMUL)

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import time
 
-from gpuexplorer.engine.idle import cpu_time_s, wait_until_idle
+import pytest
+
+from gpuexplorer.engine.idle import core_waits_s, cpu_time_s, wait_until_idle
 
 WORKS = "print('up', flush=True)\nwhile True:\n    pass\n"
 RESTS = "print('up', flush=True)\nimport sys\nsys.stdin.read()\n"
@@ -45,3 +47,20 @@ def test_a_process_that_is_gone_keeps_nobody_waiting() -> None:
         assert wait_until_idle([process.pid], at_most_s=30.0)
     assert wait_until_idle([])
     assert (cpu_time_s(os.getpid()) or 0.0) > 0.0
+    assert core_waits_s(process.pid) == {}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how long a thread waits")
+def test_what_shares_its_core_is_seen_to_wait_for_it() -> None:
+    core = {min(os.sched_getaffinity(0))}
+    with started(WORKS) as first, started(WORKS) as second:
+        try:
+            for process in (first, second):
+                os.sched_setaffinity(process.pid, core)
+            before = sum(core_waits_s(first.pid).values())
+            limit = time.monotonic() + 30
+            while sum(core_waits_s(first.pid).values()) < before + 0.05:
+                assert time.monotonic() < limit
+        finally:
+            first.kill()
+            second.kill()

@@ -31,13 +31,16 @@ from tests.gui.conftest import OpenWindow
 from tests.gui.driver import export_to, find, until, wait_measured
 from tests.support.results import made_config
 
+LASTING = 320
+"""A size at which a tuning lasts, so that a test can stop it before it has tried everything."""
 
-def opened(qtbot: QtBot, open_window: OpenWindow) -> tuple[MainWindow, TuneView]:
+
+def opened(qtbot: QtBot, open_window: OpenWindow, size: int = 64) -> tuple[MainWindow, TuneView]:
     """Return the window, measuring a small problem, and its view that tunes."""
     window = open_window()
     window.show()
     until(qtbot, lambda: window.session.experiment.devices is not None)
-    window.session.experiment.set_size("N", 64)
+    window.session.experiment.set_size("N", size)
     wait_measured(qtbot, window)
     window.panels.places.show_view(window.panels.tune)
     view = find(window, "tuneView", TuneView)
@@ -132,7 +135,7 @@ def test_what_was_tuned_is_one_click_away_later(qtbot: QtBot, open_window: OpenW
 
 
 def test_stopping_lets_the_leaders_decide(qtbot: QtBot, open_window: OpenWindow) -> None:
-    _, view = opened(qtbot, open_window)
+    _, view = opened(qtbot, open_window, LASTING)
     start(qtbot, view, 1000)
     until(qtbot, lambda: len(keys(view)) >= 3)
     assert texts(view, 3)[0] == "not measured in turns yet"
@@ -147,7 +150,7 @@ def test_stopping_lets_the_leaders_decide(qtbot: QtBot, open_window: OpenWindow)
 def test_a_tuning_is_paused_and_that_is_no_part_of_its_budget(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:
-    window, view = opened(qtbot, open_window)
+    window, view = opened(qtbot, open_window, LASTING)
     head, began = view.head, time.monotonic()
     start(qtbot, view, 1000)
     job = window.session.jobs.current
@@ -166,7 +169,7 @@ def test_a_tuning_is_paused_and_that_is_no_part_of_its_budget(
 def test_cancelling_names_nothing_and_goes_live_again(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:
-    window, view = opened(qtbot, open_window)
+    window, view = opened(qtbot, open_window, LASTING)
     start(qtbot, view, 1000)
     until(qtbot, lambda: len(keys(view)) >= 2)
     click(view.cancel_button)
@@ -179,7 +182,7 @@ def test_cancelling_names_nothing_and_goes_live_again(
 
 
 def test_the_window_can_be_closed_meanwhile(qtbot: QtBot, open_window: OpenWindow) -> None:
-    window, view = opened(qtbot, open_window)
+    window, view = opened(qtbot, open_window, LASTING)
     start(qtbot, view, 1000)
     until(qtbot, lambda: len(keys(view)) >= 1)
     window.close()
