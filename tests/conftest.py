@@ -76,16 +76,21 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     if not hasattr(item.config, "workerinput"):
         return (yield)
     turns = Turns(item.config.stash[TURNS])
-    alone = item.get_closest_marker("alone") is not None
-    with turns.alone() if alone else turns.together():
+    with turns.alone() if is_marked(item, "alone") else turns.together():
         return (yield)
+
+
+def is_marked(item: pytest.Item, mark: str) -> bool:
+    """Return whether a test has a mark."""
+    return item.get_closest_marker(mark) is not None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is tested elsewhere or at night, order the rest, and skip what has no PyTorch.
 
-    Those that run alone come last, side by side: everybody waits for the longest of the others
-    before the first of them, and not before each.
+    The longest comes first, so that nobody waits for it in the end. Those that run alone come last,
+    side by side: everybody waits for the longest of the others before the first of them, and not
+    before each.
     """
     folders = [Path(name).resolve() for name in config.getoption("--only-torch-in")]
     elsewhere = {
@@ -96,20 +101,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     here = [
         item
         for item in items
-        if (seed is not None or item.get_closest_marker("long") is None)
-        and (item.get_closest_marker("torch") is not None or not elsewhere[item.path])
+        if (seed is not None or not is_marked(item, "long"))
+        and (is_marked(item, "torch") or not elsewhere[item.path])
     ]
     if len(here) < len(items):
         kept = set(here)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = here
     if seed is None:
-        items.sort(key=lambda item: item.get_closest_marker("alone") is not None)
+        items.sort(key=lambda i: (is_marked(i, "alone"), not is_marked(i, "first")))
     else:
         random.Random(seed).shuffle(items)
     if importlib.util.find_spec("torch") is None:
         for item in items:
-            if item.get_closest_marker("torch") is not None:
+            if is_marked(item, "torch"):
                 item.add_marker(pytest.mark.skip(reason="PyTorch is not installed"))
 
 

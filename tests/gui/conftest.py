@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE as DATA_VARIABLE
+from gpuexplorer.core.shared_device import NICE_VARIABLE
 from tests.support.forks import SERVERS
 
 if importlib.util.find_spec("PySide6") is None:  # the rest of the product does not need Qt
@@ -55,6 +56,12 @@ def config_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def no_calibration_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave a device alone that has nothing to do; tests of what it does then set this again."""
     monkeypatch.setattr("gpuexplorer.gui.idle_calibration.IDLE_MS", 1_000_000_000)
+
+
+@pytest.fixture(autouse=True)
+def engines_come_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have engines leave the processor to windows: Live takes a whole core until one is closed."""
+    monkeypatch.setenv(NICE_VARIABLE, "10")
 
 
 @pytest.fixture(autouse=True)

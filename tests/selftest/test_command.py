@@ -21,6 +21,7 @@ def document(path: Path) -> SelfTestReport:
     return msgspec.json.decode(path.read_bytes(), type=SelfTestReport)
 
 
+@pytest.mark.first
 def test_what_is_shipped_passes_and_a_wrong_kernel_fails_in_a_sentence(tmp_path: Path) -> None:
     """One self-test with one wrong kernel and one that does not compile, for all that it says."""
     write_vector(tmp_path / "mine", WRONG_BODY, name="wrong")
