@@ -27,6 +27,10 @@ _FIRST_WIDE = "\u2e80"
 """The first that is wide in every language."""
 _ENDS_WIDE = re.compile(rf"({_WIDE})\**(?:\]\([^)]*\))?\**$")
 _BEGINS_WIDE = re.compile(rf"\**\[?\**({_WIDE})")
+_ENDS_SIGN = re.compile("[，。；：、！？）]$")
+"""A sign that has its own room after it, where a space would be a second one."""
+_BEGINS_WORD = re.compile(r"(?!\d+[.)] |```)\**[0-9A-Za-z`]")
+"""A word or code, which are not the mark of a list or of a block."""
 
 
 def visible(text: str) -> str:
@@ -82,7 +86,8 @@ def wrapped(text: str, width: int) -> list[str]:
 def joined(markdown: str) -> str:
     """Return Markdown whose lines are joined where wide characters end one and begin the next.
 
-    A reader of Markdown shows the end of a line as a space, and Chinese has none between words.
+    A reader of Markdown shows the end of a line as a space, and Chinese has none between words,
+    nor after a sign of its own.
     Headings and code stay as they are.
     """
     lines: list[str] = []
@@ -92,7 +97,9 @@ def joined(markdown: str) -> str:
         before = lines[-1] if lines else ""
         is_prose = not (is_code or line.startswith("    ") or before.startswith(("#", "    ")))
         ends, begins = _ENDS_WIDE.search(before), _BEGINS_WIDE.match(line.lstrip())
-        if is_prose and ends and begins and max(ends[1], begins[1]) >= _FIRST_WIDE:
+        is_wide = ends and begins and max(ends[1], begins[1]) >= _FIRST_WIDE
+        follows_sign = _ENDS_SIGN.search(before) and _BEGINS_WORD.match(line.lstrip())
+        if is_prose and (is_wide or follows_sign):
             lines[-1] += line.lstrip()
         else:
             lines.append(line)
