@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import locale
 import os
 import random
 import shutil
@@ -51,7 +52,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the folder of turns, or take that of the session which this process works for."""
+    """Make the folder of turns, or take that of the session which this process works for.
+
+    A locale that the environment names and this system lacks is complained of by every program
+    that is started, Qt and the shell among them: C.UTF-8, which is everywhere, takes its place.
+    """
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        locale.setlocale(locale.LC_ALL, "")
+    except locale.Error:
+        os.environ["LC_ALL"] = "C.UTF-8"
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
     worker: dict[str, Any] | None = getattr(config, "workerinput", None)
     folder = tempfile.mkdtemp(prefix="gpuexplorer-turns-") if worker is None else worker["turns"]
     config.stash[TURNS] = Path(folder)

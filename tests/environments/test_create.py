@@ -203,7 +203,7 @@ def test_cancelled_half_way_it_goes_on_with_what_is_there(
 
 
 @pytest.mark.usefixtures("verified")
-def test_cancelled_while_it_installs_it_installs_anew(
+def test_cancelled_while_it_installs_it_goes_on_where_that_was(
     wheels: Path, python: FoundPython, place: Path
 ) -> None:
     cancel = threading.Event()
