@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Make the folder of turns, or take that of the session which this process works for.
 
     A locale that the environment names and this system lacks is complained of by every program
-    that is started, Qt and the shell among them: C.UTF-8, which is everywhere, takes its place.
+    that is started, Qt and the shell among them: C.UTF-8, which needs no package, takes its place.
     """
     before = locale.setlocale(locale.LC_ALL)
     try:

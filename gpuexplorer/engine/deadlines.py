@@ -22,6 +22,7 @@ BUSY_GRACE_S = 2.0
 LOOK_AFTER_S = 0.05
 """An engine that has not stopped by then is watched: does it run, or wait for a core?"""
 LEAST_WAIT_S = 0.01
+"""A shorter wait for a core is usual, and no reason for more time."""
 LAUNCH_STAGES = frozenset({"predict", "verify", "measure"})
 LASTING_STAGES = frozenset({"", "check", "build"})
 """Steps whose outcome the engine keeps."""
@@ -44,6 +45,7 @@ class Deadlines:
         self._core_waits_s: Mapping[str, float] | None = None
         """How long each of its threads had waited for a core when it was looked at since then."""
         self._granted_s = 0.0
+        """How much longer than usual it has been given for that."""
         self.started_at = 0.0
         self.suspension = suspension.SuspensionWatch()
 
@@ -106,10 +108,9 @@ class Deadlines:
     def due(self, *, ready: bool, cancelled: bool) -> float:
         """Return when the engine is overdue; ``ready``: it has answered since it was started."""
         if self.stopping_since is not None:
-            first = self._core_waits_s is None
-            return self.stopping_since + (
-                LOOK_AFTER_S if first else self.grace_s(cancelled=cancelled)
-            )
+            is_watched = self._core_waits_s is not None
+            has_s = self.grace_s(cancelled=cancelled) if is_watched else LOOK_AFTER_S
+            return self.stopping_since + has_s
         if self.suspension.due is not None:
             return self.suspension.due
         if not ready:

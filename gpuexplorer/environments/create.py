@@ -135,7 +135,6 @@ class _Making:
             self._write("install")
             self._install(wheels)
             self._write("verify")
-            check(self._cancel)
         return self._verify()
 
     def note(self, error: ExplorerError) -> None:

@@ -23,6 +23,9 @@ from gpuexplorer.gui.worker import QUIET_TICKET, Chunk, EngineEvent, Update
 if TYPE_CHECKING:
     from gpuexplorer.gui.model.live import Run
 
+FRAME_MS = 16
+"""By then what was drawn is painted."""
+
 
 class Listener(QObject):
     """Takes what the worker hands over, on behalf of the session."""
@@ -35,7 +38,7 @@ class Listener(QObject):
         self._later = QTimer(self)
         """Has the history show them once a knob's answer is painted."""
         self._later.setSingleShot(True)
-        self._later.setInterval(0)
+        self._later.setInterval(FRAME_MS)
         self._later.timeout.connect(self._show_in_history)
         session.worker.updated.connect(self.take)
 

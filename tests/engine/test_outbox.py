@@ -63,6 +63,25 @@ def test_samples_of_two_runs_never_share_a_message() -> None:
     assert [m.generation for m in samples] == [1, 2, 1]
 
 
+def test_the_first_samples_of_a_run_wait_for_no_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A knob was moved for them; what follows is told so many times a second."""
+    monkeypatch.setattr(outbox, "SAMPLE_FRAMES_PER_S", 1 / 600)
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "wb", buffering=0) as writer, os.fdopen(read_end, "rb", 0) as reader:
+        box = outbox.Outbox(writer)
+        for generation in (1, 2):
+            box.put_samples(generation, batch(0, 1))
+            assert select.select([reader], [], [], 30.0)[0], f"nothing is told of run {generation}"
+            body = protocol.read_body(reader)
+            assert body is not None
+            samples = protocol.engine_decoder.decode(body)
+            assert isinstance(samples, protocol.Samples) and samples.generation == generation
+        box.put_samples(2, batch(1, 1))
+        assert not select.select([reader], [], [], 0.2)[0], "these wait for the frame"
+        box.close()
+        assert select.select([reader], [], [], 0.0)[0]
+
+
 def test_a_client_that_does_not_read_costs_samples_but_neither_time_nor_memory() -> None:
     read_end, write_end = os.pipe()
     with os.fdopen(write_end, "wb", buffering=0) as writer, os.fdopen(read_end, "rb") as reader:

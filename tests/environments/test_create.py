@@ -30,7 +30,7 @@ from gpuexplorer.environments.managed import (
 )
 from gpuexplorer.environments.one_at_a_time import one_at_a_time
 from gpuexplorer.environments.plan import EnvironmentPlan, Package, Source, plan
-from gpuexplorer.environments.progress import Cancelled
+from gpuexplorer.environments.progress import Cancelled, check
 from gpuexplorer.environments.pythons import FoundPython
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
@@ -158,9 +158,14 @@ def verified(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
     def say(problem: str) -> None:
         report = EngineReport(name="x", path="x", problem=problem or None)
-        monkeypatch.setattr(
-            "gpuexplorer.environments.create.verify", lambda *_: Verified(engine=report)
-        )
+
+        def verify(
+            word: str, kind: Kind, on_step: object, cancel: threading.Event | None
+        ) -> Verified:
+            check(cancel)  # as before its engine is heard
+            return Verified(engine=report)
+
+        monkeypatch.setattr("gpuexplorer.environments.create.verify", verify)
 
     say("")
     return say

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -51,6 +53,32 @@ def test_it_measures_by_itself_and_answers_a_slider(qtbot: QtBot, window: MainWi
     until(qtbot, lambda: window.insight.headline.text() != "–")
     assert "Verified" in window.insight.verified.text()
     assert window.session.history[0].config.block in ((32, 16, 1), (16, 16, 1))
+
+
+def test_a_knobs_answer_is_drawn_before_its_row_in_the_history(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait_measured(qtbot, window)
+    session, seen = window.session, list[str]()
+    true_update = session.history_model.update
+
+    def update(ticket: int, *figures: Any, **named: Any) -> None:
+        seen.append(f"row {ticket}")
+        true_update(ticket, *figures, **named)
+
+    def draw(answer: bool) -> None:
+        run = session.live_model.current
+        if answer and run is not None:
+            seen.append(f"answer {run.ticket}")
+
+    monkeypatch.setattr(session.history_model, "update", update)
+    session.frame.connect(draw)
+    for threads in (32, 8, 64):
+        find(window, "blockXSlider", SnapSlider).setValue(threads)
+        ticket = wait_measured(qtbot, window).ticket
+        answer, row = f"answer {ticket}", f"row {ticket}"
+        until(qtbot, partial(seen.__contains__, row))
+        assert seen.index(answer) < seen.index(row), "it would delay what the knob was moved for"
 
 
 def test_arrow_keys_step_and_shift_steps_by_one(qtbot: QtBot, window: MainWindow) -> None:
