@@ -74,8 +74,9 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
         with running(bus, environment) as daemon:
             assert daemon.stdout is not None
             address = environment["DBUS_SESSION_BUS_ADDRESS"] = daemon.stdout.readline().strip()
+            reader = Reader(address)  # first: Qt may miss who asks for announcements as it starts
             with running([sys.executable, "-c", WINDOW], environment):
-                yield Reader(address)
+                yield reader
     finally:
         display.end()
 
