@@ -71,7 +71,10 @@ def _accesses(measured: Counted) -> ChartSpec:
     bars: list[tuple[str, float]] = []
     for name, word, profile in zip(names, measured.words, profiles, strict=True):
         if quantity in BY_ROW:
-            for row in chosen_rows(profile, quantity, None, None):
+            rows = chosen_rows(profile, quantity, None, None)
+            if not rows:  # it asks for nothing
+                bars.append((name, 0.0))
+            for row in rows:
                 each = row_quantity([row], quantity)
                 bars.append((f"{name} · {row.array} {row.kind}", each or 0.0))
         else:

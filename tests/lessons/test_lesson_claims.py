@@ -16,8 +16,8 @@ from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.lessons.charts import guess_chart, measured_chart
 from gpuexplorer.lessons.lesson import Lesson
 from gpuexplorer.lessons.loader import lesson_folders, read_lesson, shipped_folder
-from gpuexplorer.lessons.measured import Measured
-from gpuexplorer.lessons.measuring import Bench, check_exercise, measure
+from gpuexplorer.lessons.measured import Counted, Measured
+from gpuexplorer.lessons.measuring import Bench, check_exercise, measure, short_labels
 from gpuexplorer.lessons.outcome import asks_of, claims_of, guess_outcome, guess_words, is_solved
 from gpuexplorer.lessons.progress import (
     Progress,
@@ -84,7 +84,10 @@ def test_what_a_lesson_claims_holds_here(bench: Bench, name: str) -> None:
     assert answer.value is not None and guess_words(lesson, choice, answer)
     assert not guess.choices or answer.truth is not None, answer.value.words
     for whole in found.values():
-        assert measured_chart(whole).rows
+        ((panel, *_), *_) = measured_chart(whole).rows
+        if isinstance(whole, Counted):  # a warp that asks for nothing is shown as well
+            shown = "\n".join(panel.y.categories or ())
+            assert all(label in shown for label in short_labels(whole.configs))
     assert guess_chart(lesson, choice, answer.value).rows
 
     progress = Progress()

@@ -50,21 +50,21 @@ SMALL = """
     download downloading driver drivers effect empty ended energy engine engines entry error errors
     evaluations everything everywhere exact exercise export failed fallback far faster figure
     figures file files finished finishing folder folders free full gradients group hardware highest
-    history hot how idle implementations inputs install installing instructions integer interpreter
-    interrupted job jobs kernel kernels kind largest launch launches left lesson lessons libraries
-    line linear live load log long lost machine measured measuring median medians memory minutes
-    model name needed noise none note notes nothing number numbers occupancy operator operators
-    optimiser options other others outcome outliers output outputs package packages passed passes
-    peak person phases pinned place plan points power precision precisions predicted program
+    history hot how idle implementations inputs install installing instructions integer integers
+    interpreter interrupted job jobs kernel kernels kind largest launch launches left lesson lessons
+    libraries line linear live load log long lost machine measured measuring median medians memory
+    minutes model name needed noise none normal note notes nothing number numbers occupancy operator
+    operators optimiser options other others outcome outliers output outputs package packages passed
+    passes peak person phases pinned place plan points power precision precisions predicted program
     programs rate ratio read ready reference refused registers remarks remedy request requested
     requests result rounds run rung rungs running runs same sample samples seconds section sectors
     seed self shapes share size sizes skipped slower source space speed speed-up stack standing
     starred start starting state stopped stopping study sum sums suspect suspended sweep swept
     switch switches system tag tags temperature tensor text thread threads throttled throughput time
     timing title today tolerance total transfer transfers trust tunable tunables tuned tuning turns
-    units unknown untouched usage used user value variant variants verdict verified verifying
-    version versions voltage waiting warning weights what when where window work workload workloads
-    workspace write wrong yes yesterday yours
+    uniform units unknown untouched usage used user value variant variants verdict verified
+    verifying version versions voltage waiting warning weights what when where window work workload
+    workloads workspace write wrong yes yesterday yours zeros
 """
 """Words that begin with a small letter."""
 
