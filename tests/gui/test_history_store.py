@@ -39,15 +39,19 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def worker(path: Path, monkeypatch: pytest.MonkeyPatch, qapp: object) -> Iterator[Worker]:
-    """Return a function that starts a store's thread; it is ended again."""
+def worker(path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot) -> Iterator[Worker]:
+    """Return a function that starts a store's thread, and waits for a signal; it is ended again."""
     monkeypatch.setattr(store_worker, "RETRY_S", 0.1)
     started: list[StoreWorker] = []
 
-    def start(busy_s: float = 0.05) -> StoreWorker:
+    def start(busy_s: float = 0.05, *, until: str = "") -> StoreWorker:
         made = StoreWorker(lambda: Store.open_to_read(path, busy_s=busy_s))
         started.append(made)
-        made.start()
+        if not until:
+            made.start()
+            return made
+        with qtbot.waitSignal(getattr(made, until), timeout=10_000):
+            made.start()
         return made
 
     yield start
@@ -129,9 +133,7 @@ def test_a_store_that_rests_holds_no_compiled_statements(
 
 
 def test_another_programs_run_is_noticed(qtbot: QtBot, path: Path, worker: Worker) -> None:
-    runs = worker()
-    with qtbot.waitSignal(runs.changed):
-        pass  # the first look
+    runs = worker(until="changed")  # the first look
     with qtbot.waitSignal(runs.changed, timeout=10_000), Store.open(path) as store:
         store.add(numbered_run(1))
 
@@ -184,9 +186,7 @@ def test_a_run_in_hand_is_stored_before_something_is_done_to_it(
 def test_nothing_is_written_while_knobs_move_but_not_for_ever(
     qtbot: QtBot, path: Path, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = worker()
-    with qtbot.waitSignal(runs.opened):
-        pass
+    runs = worker(until="opened")
     monkeypatch.setattr(store_worker, "HOLD_S", 60.0)
     monkeypatch.setattr(store_worker, "MOST_HELD_S", 0.5)
     began = time.monotonic()
@@ -314,17 +314,13 @@ def test_runs_left_by_a_window_are_in_the_store_of_the_next(
     first.end(numbered_run(2))
     assert first.close()
     path.unlink()
-    second = worker()
-    with qtbot.waitSignal(second.opened):
-        pass
+    worker(until="opened")
     assert stored(path) == {numbered_run(2).id}
     assert not list((path.parent / RESCUE_FOLDER).glob("*.json"))
 
 
 def test_a_file_that_is_taken_away_is_made_anew(qtbot: QtBot, path: Path, worker: Worker) -> None:
-    runs = worker()
-    with qtbot.waitSignal(runs.opened):
-        pass
+    runs = worker(until="opened")
     for file in path.parent.glob(path.name + "*"):
         file.unlink()
     qtbot.waitUntil(path.exists, timeout=10_000)
