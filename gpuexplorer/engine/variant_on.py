@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,8 +31,8 @@ Known = Mapping[bytes, Sequence[KernelFigures]]
 
 
 def request_key(request: CompileRequest) -> bytes:
-    """Return a text that is equal for equal requests."""
-    return msgspec.msgpack.encode(request, order="sorted")
+    """Return what is equal for equal requests, and short: hundreds are kept, of long sources."""
+    return hashlib.sha256(msgspec.msgpack.encode(request, order="sorted")).digest()
 
 
 @dataclass(frozen=True)

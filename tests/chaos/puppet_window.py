@@ -17,7 +17,7 @@ from typing import Any
 
 from PySide6.QtCore import QEventLoop, QSocketNotifier, QTimer, qInstallMessageHandler
 from PySide6.QtGui import QPixmapCache
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenu
 
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui import app
@@ -343,6 +343,10 @@ class Puppet:
         for command in (*twice, *commands.themes.values()):
             command.trigger()
             self.see()
+        for menu in window.menuBar().findChildren(QMenu):  # names of languages need letters
+            menu.popup(window.pos())
+            self.see()
+            menu.close()
         panels.places.show_view(panels.kernel)
         for button in (panels.kernel.instructions_button, panels.kernel.occupancy_button):
             button.click()

@@ -21,7 +21,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import Cancelled, CannotRunHere, InputError, WorkFailed
 from gpuexplorer.engine.analyze import analyze_file, analyze_variant
 from gpuexplorer.engine.compiler import Compiler
-from gpuexplorer.engine.variant_on import VariantOn
+from gpuexplorer.engine.variant_on import VariantOn, request_key
 from gpuexplorer.workloads.loader import kernel_sources, load
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.support.kernels import MATMUL_MANIFEST
@@ -63,6 +63,16 @@ def written(folder: Path, text: str, name: str = "k.cu") -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def test_what_is_kept_of_a_compilation_has_a_short_key() -> None:
+    wanted = RunRequest(workload="matmul", variant="tiled")
+    (first,), (other,) = (
+        VariantOn(SHIPPED["matmul"], wanted, arch).requests() for arch in ("sm_90", "sm_80")
+    )
+    assert sum(map(len, first.files.values())) > 10_000
+    assert len(request_key(first)) < 100
+    assert request_key(first) == request_key(first) != request_key(other)
 
 
 # ---- files

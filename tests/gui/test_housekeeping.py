@@ -9,11 +9,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QSpinBox, QWidget
+from PySide6.QtCore import SIGNAL, QCoreApplication, QEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QSpinBox,
+    QToolButton,
+    QWidget,
+)
 
 from gpuexplorer.gui.housekeeping import FULL_EVERY, Housekeeping
 from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.gui.widgets.layouts import empty
+from tests.gui.driver import find
 from tests.support.heap import can_be_asked, in_hand_B
 
 if TYPE_CHECKING:
@@ -96,3 +106,40 @@ def test_what_qt_keeps_of_deleted_widgets_goes(
         housekeeping.collect()
     assert before_B - in_hand_B() > 300 * MADE
     assert len(between) == 2 * MADE
+
+
+@pytest.mark.skipif(not can_be_asked(), reason="glibc's heap alone can be asked")
+def test_what_is_taken_out_of_a_layout_is_gone(qtbot: QtBot) -> None:
+    view = QWidget()
+    qtbot.addWidget(view)
+    layout = QHBoxLayout(view)
+    kept = QLabel("kept")
+    layout.addWidget(kept)
+    before_B = 0
+    more = 10 * MADE
+    for number in range(MADE + more):
+        layout.addWidget(taken := QLabel("taken"))
+        layout.addStretch()
+        empty(layout, 1)
+        assert taken.isHidden() and layout.count() == 1
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+        if number == MADE:
+            before_B = in_hand_B()
+    assert in_hand_B() - before_B < 20 * more
+    assert layout.indexOf(kept) == 0
+
+
+def test_a_button_listens_once_to_a_command_that_changes(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    for name in ("liveButton", "exportButton"):
+        button = find(window, name, QToolButton)
+        command = button.defaultAction()
+        changed = SIGNAL("changed()")
+        command.setEnabled(False)
+        listening = command.receivers(changed)
+        for enabled in (True, False, True):
+            command.setEnabled(enabled)
+            assert button.isEnabled() is enabled
+        assert command.receivers(changed) == listening

@@ -13,6 +13,7 @@ from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.model.live import Pin
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.widgets.layouts import empty
 from gpuexplorer.gui.widgets.words import Words
 
 WIDEST = 220
@@ -52,10 +53,7 @@ class PinRow(QWidget):
     def show_pins(self, pins: Sequence[Pin]) -> None:
         """Show these ghosts."""
         self._pins = tuple(pins)
-        while (item := self._layout.takeAt(1)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self._layout, 1)
         label = QLabel(tr("pins"))
         label.setProperty("role", "muted")
         self._layout.addWidget(label)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import shiboken6
 from PySide6.QtWidgets import QLayout
 
 
-def empty(layout: QLayout) -> None:
-    """Take everything out of a layout; its widgets are hidden now and deleted soon."""
-    while (item := layout.takeAt(0)) is not None:
+def empty(layout: QLayout, first: int = 0) -> None:
+    """Take all items from the ``first`` on out of a layout.
+
+    Their widgets are hidden now and deleted soon.
+    """
+    while (item := layout.takeAt(first)) is not None:
         if (widget := item.widget()) is not None:
             widget.hide()
             widget.deleteLater()
+        shiboken6.delete(item)  # the layout's no more, and Qt for Python takes it for Qt's
