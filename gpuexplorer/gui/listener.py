@@ -42,6 +42,11 @@ class Listener(QObject):
         self._later.timeout.connect(self._show_in_history)
         session.worker.updated.connect(self.take)
 
+    def close_down(self) -> None:
+        """Take nothing more: the models go with the window."""
+        self._session.worker.updated.disconnect(self.take)
+        self._show_in_history()
+
     def take(self, update: Update) -> None:
         """Bring new data to the models, then let it be drawn."""
         session, answer = self._session, False

@@ -565,6 +565,7 @@ class MainWindow(KeyWindow):
         self.dialogs.close_down()
         self.engine.close_down()
         self.session.close()
+        self.listener.close_down()
         self.frames.stop()
         self.importer.close_down()
         self.exporter.wait()

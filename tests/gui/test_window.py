@@ -81,6 +81,15 @@ def test_a_knobs_answer_is_drawn_before_its_row_in_the_history(
         assert seen.index(answer) < seen.index(row), "it would delay what the knob was moved for"
 
 
+def test_a_row_that_waits_for_the_answer_does_not_outlive_the_window(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    wait_measured(qtbot, window)
+    window.listener._later.start()  # as an answer does that comes just before
+    window.close()
+    assert not window.listener._later.isActive()
+
+
 def test_arrow_keys_step_and_shift_steps_by_one(qtbot: QtBot, window: MainWindow) -> None:
     slider = find(window, "blockXSlider", SnapSlider)
     slider.setFocus()
