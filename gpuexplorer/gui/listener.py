@@ -35,6 +35,7 @@ class Listener(QObject):
         self._session = session
         self._summarized: Run | None = None
         """The run whose newest figures the history does not show yet."""
+        self._closed = False
         self._later = QTimer(self)
         """Has the history show them once a knob's answer is painted."""
         self._later.setSingleShot(True)
@@ -43,12 +44,14 @@ class Listener(QObject):
         session.worker.updated.connect(self.take)
 
     def close_down(self) -> None:
-        """Take nothing more: the models go with the window."""
-        self._session.worker.updated.disconnect(self.take)
+        """Take nothing more, not even what is on its way: the models go with the window."""
+        self._closed = True
         self._show_in_history()
 
     def take(self, update: Update) -> None:
         """Bring new data to the models, then let it be drawn."""
+        if self._closed:
+            return
         session, answer = self._session, False
         self._show_in_history()
         for ticket, item in update.items:

@@ -61,7 +61,7 @@ def no_calibration_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def engines_come_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have engines leave the processor to windows: Live takes a whole core until one is closed."""
-    monkeypatch.setenv(NICE_VARIABLE, "10")
+    monkeypatch.setenv(NICE_VARIABLE, "5")
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
@@ -22,6 +24,7 @@ from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from gpuexplorer.gui.widgets.words import Words
+from gpuexplorer.gui.worker import Chunk, Update
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, measured, until, wait_measured
 
@@ -84,10 +87,18 @@ def test_a_knobs_answer_is_drawn_before_its_row_in_the_history(
 def test_a_row_that_waits_for_the_answer_does_not_outlive_the_window(
     qtbot: QtBot, window: MainWindow
 ) -> None:
-    wait_measured(qtbot, window)
-    window.listener._later.start()  # as an answer does that comes just before
+    ticket = wait_measured(qtbot, window).ticket
+    requests, waits = window.session.requests, window.listener._later
+    answer = Update([(ticket, Chunk([np.array([0.5])], [np.array([1e-3])]))])
+    requests.moved_at = time.perf_counter()
+    window.listener.take(answer)
+    assert waits.isActive()
     window.close()
-    assert not window.listener._later.isActive()
+    assert not waits.isActive()
+    requests.moved_at = time.perf_counter()
+    assert requests.is_answer(ticket)
+    window.listener.take(answer)  # it was on its way
+    assert not waits.isActive()
 
 
 def test_arrow_keys_step_and_shift_steps_by_one(qtbot: QtBot, window: MainWindow) -> None:
