@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -156,7 +157,12 @@ def test_what_a_killed_engine_loses_is_measured_when_the_sweep_is_gone_on_with(
             while process.poll() is None and not _stored(store_path):
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(0.02)
-            for engine in psutil.Process(process.pid).children(recursive=True):
+            engines = psutil.Process(process.pid).children(recursive=True)
+            measures_s = _computed_s(engines) + 0.7  # building takes less, measuring twice as long
+            while process.poll() is None and _computed_s(engines) < measures_s:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(0.02)
+            for engine in engines:
                 engine.kill()
             _, said = process.communicate(timeout=60)
         if process.returncode:
@@ -262,6 +268,15 @@ def test_an_interrupt_keeps_what_was_done_and_says_how_to_go_on(tmp_path: Path) 
     assert f"stopped with {len(document.measured)} of 1\u202f024 configurations done" in said
     assert "continue with: gpuexplorer sweep matmul --block-x 1:32" in said
     assert said.rstrip().endswith("--json part.json --resume")
+
+
+def _computed_s(processes: Sequence[psutil.Process]) -> float:
+    """Return how long processes that run have used a processor."""
+    used_s = 0.0
+    for process in processes:
+        with suppress(psutil.Error):  # it has just ended
+            used_s += process.cpu_times().user
+    return used_s
 
 
 def _stored(path: Path) -> int:
