@@ -15,4 +15,4 @@ def empty(layout: QLayout, first: int = 0) -> None:
         if (widget := item.widget()) is not None:
             widget.hide()
             widget.deleteLater()
-        shiboken6.delete(item)  # the layout's no more, and Qt for Python takes it for Qt's
+        shiboken6.delete(item)  # it is the caller's, and Qt for Python does not delete it
