@@ -39,6 +39,10 @@ RECENT_READINGS = 16
 """Readings of the device that tell what held its clock lately."""
 UNANSWERED_GAP_S = 0.25
 """Before a new run's first samples there is little to show, and they should find the way free."""
+MOST_SAMPLES = 1 << 15
+"""Samples of one update. After a stall many wait: taken in at once they would be a hitch."""
+BEHIND_GAP_S = 0.005
+"""Between two updates of many samples that wait."""
 
 EngineEvent = (
     EngineReady | EngineLost | protocol.Devices | protocol.Stage | protocol.Prepared
@@ -58,7 +62,9 @@ class Chunk:
     times_s: list[Floats] = field(default_factory=list)
     durations_s: list[Floats] = field(default_factory=list)
     batches: list[SampleBatch] = field(default_factory=list)
+    """The messages they came in; of one that is spread over chunks, in the first."""
     dropped: int = 0
+    samples: int = 0
 
 
 @dataclass
@@ -72,6 +78,18 @@ class Update:
     items: list[tuple[int, EngineEvent | Chunk | Summary]] = field(default_factory=list)
     readings: list[tuple[str, float, Reading]] = field(default_factory=list)
     """A device's id, its state, and between them when it was read, on this process's clock."""
+
+    def next_part(self) -> Update:
+        """Take out the readings, and what comes first with no more than ``MOST_SAMPLES``."""
+        samples = end = 0
+        for _, item in self.items:
+            samples += item.samples if isinstance(item, Chunk) else 0
+            if samples > MOST_SAMPLES:
+                break
+            end += 1
+        part = Update(self.items[:end], self.readings)
+        self.items, self.readings = self.items[end:], []
+        return part
 
 
 @dataclass(frozen=True)
@@ -107,6 +125,8 @@ class EngineWorker(Task):
         self._new_options: EngineOptions | None = None
         self._taken = True
         self._urgent = False
+        self._behind = False
+        """Whether the update handed over last left some for the next."""
         self._unanswered = False
         self._engine: Engine | None = None
         self._pending = Update()
@@ -306,18 +326,30 @@ class EngineWorker(Task):
         self._tally.extend(batch, self._readings)
         self._summary_stale = True
         with self._lock:
-            items = self._pending.items
-            if items and items[-1][0] == self._ticket and isinstance(items[-1][1], Chunk):
-                chunk = items[-1][1]
-            else:
-                chunk = Chunk()
-                items.append((self._ticket, chunk))
-            chunk.times_s.append(times)
-            chunk.durations_s.append(durations)
-            chunk.batches.append(batch)
-            chunk.dropped += event.dropped
+            for begin in range(0, len(durations), MOST_SAMPLES):
+                part = slice(begin, begin + MOST_SAMPLES)
+                chunk = self._chunk_with_room(len(durations[part]))
+                chunk.times_s.append(times[part])
+                chunk.durations_s.append(durations[part])
+                if begin == 0:
+                    chunk.batches.append(batch)
+                    chunk.dropped += event.dropped
             self._urgent = self._urgent or first
             self._unanswered = False
+
+    def _chunk_with_room(self, samples: int) -> Chunk:
+        """Return the chunk that more samples of the current run go to (the lock is held)."""
+        items = self._pending.items
+        ticket, chunk = items[-1] if items else (0, None)
+        if (
+            ticket != self._ticket
+            or not isinstance(chunk, Chunk)
+            or chunk.samples + samples > MOST_SAMPLES
+        ):
+            chunk = Chunk()
+            items.append((self._ticket, chunk))
+        chunk.samples += samples
+        return chunk
 
     def _summarize_if_due(self) -> None:
         if self._summary_stale and time.monotonic() >= self._summary_due:
@@ -336,6 +368,8 @@ class EngineWorker(Task):
 
     def _gap_s(self) -> float:
         """Return the least gap between hand-overs now."""
+        if self._behind:
+            return BEHIND_GAP_S
         if self._urgent:
             return 1 / UPDATES_PER_S
         return UNANSWERED_GAP_S if self._unanswered else 1 / CALM_UPDATES_PER_S
@@ -343,12 +377,12 @@ class EngineWorker(Task):
     def _hand_over(self) -> None:
         now = time.monotonic()
         with self._lock:
-            update = self._pending
-            if not self._taken or not (update.items or update.readings):
+            if not self._taken or not (self._pending.items or self._pending.readings):
                 return
             if now < self._emitted_at + self._gap_s():
                 return
-            self._pending = Update()
+            update = self._pending.next_part()
+            self._behind = bool(self._pending.items)
             self._urgent = False
             self._taken = False
             self._emitted_at = now
