@@ -15,6 +15,8 @@ from gpuexplorer.gui.theme import forget_styles
 INTERVAL_MS = 1000
 FULL_EVERY = 30
 """In so many turns everything is walked through once; else only what is young."""
+MOST_PUT_OFF = 5
+"""So many turns in a row are put off while a knob waits for its answer."""
 
 
 class Housekeeping(QObject):
@@ -23,14 +25,16 @@ class Housekeeping(QObject):
     A full collection takes some milliseconds; inside a repaint they would be a visible hitch.
     """
 
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, parent: QObject, awaited: Callable[[], bool]) -> None:
+        """``awaited`` tells whether something is about to be shown that nothing may delay."""
         super().__init__(parent)
-        self._turn = 0
+        self._awaited = awaited
+        self._turn = self._put_off = 0
         self.letting_go: list[Callable[[], None]] = [forget_sources]
         """What lets go of what was not used lately, in a turn of its own."""
         self._timer = QTimer(self)
         self._timer.setInterval(INTERVAL_MS)
-        self._timer.timeout.connect(self.collect)
+        self._timer.timeout.connect(self.take_turn)
 
     def start(self) -> None:
         """Take collecting over; what is there now stays and need not be walked through again."""
@@ -43,6 +47,14 @@ class Housekeeping(QObject):
         """Give collecting back to Python."""
         self._timer.stop()
         gc.enable()
+
+    def take_turn(self) -> None:
+        """Collect, unless something is awaited: then in the next turn."""
+        if self._put_off < MOST_PUT_OFF and self._awaited():
+            self._put_off += 1
+            return
+        self._put_off = 0
+        self.collect()
 
     def collect(self) -> None:
         """Collect the young; or, when it is time, everything, and give back what is free then.

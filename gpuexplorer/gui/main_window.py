@@ -81,7 +81,7 @@ class MainWindow(KeyWindow):
         self.exporter = Exporter(self, settings)
         self.importer = Importer(self, settings)
         self.sessions = SessionFiles(self, session, settings, self._view, self._show_view)
-        self.housekeeping = Housekeeping(self)
+        self.housekeeping = Housekeeping(self, lambda: not session.requests.impatient)
         self.preloader = Preloader()
         self.idle_calibration = IdleCalibration(session, settings)
         self.tuning = TuneControl(self, session)

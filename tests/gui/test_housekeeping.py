@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import linecache
+import time
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuexplorer.gui.housekeeping import FULL_EVERY, Housekeeping
+from gpuexplorer.gui.housekeeping import FULL_EVERY, MOST_PUT_OFF, Housekeeping
 from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.gui.widgets.layouts import empty
 from tests.gui.driver import find
@@ -52,6 +53,27 @@ def test_cycles_are_collected_on_the_timer_only(qtbot: QtBot, open_window: OpenW
     assert gone() is None
     window.close()
     assert gc.isenabled()
+
+
+def test_a_collection_waits_for_a_knobs_answer_but_not_for_ever(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    qtbot.waitUntil(lambda: not gc.isenabled() and window.preloader.done, timeout=60_000)
+    window.housekeeping.stop()
+    gc.disable()
+    gone = weakref.ref(Knot())
+    for _ in range(MOST_PUT_OFF):
+        window.session.requests.moved_at = time.perf_counter()
+        window.housekeeping.take_turn()
+        assert gone() is not None
+    window.session.requests.moved_at = time.perf_counter()
+    window.housekeeping.take_turn()
+    assert gone() is None
+    again = weakref.ref(Knot())
+    window.session.requests.moved_at = None
+    window.housekeeping.take_turn()
+    assert again() is None
 
 
 def test_source_files_that_qt_for_python_reads_are_let_go(
@@ -90,7 +112,7 @@ def test_what_qt_keeps_of_deleted_widgets_goes(
     make_theme(qapp, "light")
     parent = QWidget()
     qtbot.addWidget(parent)
-    housekeeping = Housekeeping(parent)
+    housekeeping = Housekeeping(parent, awaited=lambda: False)
 
     between = []
     for _ in range(MADE):
