@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import msgspec
 import numpy as np
@@ -53,13 +54,17 @@ def joined(batches: Sequence[SampleBatch]) -> SampleBatch:
     """Return consecutive messages of samples as one."""
     if len(batches) == 1:
         return batches[0]
-    launches = tuple(n for b in batches for n in b.launches or (1,) * len(b.counts))
-    clocks_Hz = tuple(c for b in batches for c in b.clocks_Hz or (None,) * len(b.counts))
+    launches: tuple[int, ...] = ()
+    clocks_Hz: tuple[float | None, ...] = ()
+    if any(b.launches for b in batches):
+        launches = tuple(n for b in batches for n in b.launches or (1,) * len(b.counts))
+    if any(b.clocks_Hz for b in batches):
+        clocks_Hz = tuple(c for b in batches for c in b.clocks_Hz or (None,) * len(b.counts))
     return SampleBatch(
         seconds=b"".join(b.seconds for b in batches),
-        counts=tuple(c for b in batches for c in b.counts),
-        starts_ns=tuple(t for b in batches for t in b.starts_ns),
-        phases_s=tuple(row for b in batches for row in b.phases_s),
+        counts=tuple(chain.from_iterable(b.counts for b in batches)),
+        starts_ns=tuple(chain.from_iterable(b.starts_ns for b in batches)),
+        phases_s=tuple(chain.from_iterable(b.phases_s for b in batches)),
         launches=launches if any(n != 1 for n in launches) else (),
         clocks_Hz=clocks_Hz if any(c is not None for c in clocks_Hz) else (),
     )

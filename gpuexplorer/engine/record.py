@@ -41,9 +41,10 @@ MAX_SAMPLES = 4_000_000
 MAX_READINGS = 36_000
 """Readings kept: an hour at ten a second."""
 PACK = 64
-"""Messages of samples joined into one, and as many of the latest that stay as they came."""
-PACK_SAMPLES = 64 * PACK
-"""Messages with more samples than this together are left alone: they hold little else."""
+"""Messages of samples joined at a time, and as many of the latest that stay as they came."""
+BLOCK_SAMPLES, BLOCK_BATCHES = 1 << 16, 1 << 12
+"""Most of a block of joined messages: half a megabyte, for which the C library takes pages that go
+back to the system with it. A run that is let go leaves holes wherever its messages lay."""
 
 
 class RunRecord:
@@ -105,18 +106,18 @@ class RunRecord:
             self.dropped += gone
 
     def pack(self) -> None:
-        """Join messages of few samples, but for the latest.
+        """Join messages into blocks, but for the latest; some at a time, so that it is brief.
 
         One that holds a single sample takes 500 bytes, of which 8 are the sample.
         """
         while len(self._batches) - self._packed >= 2 * PACK:
-            part = slice(self._packed, self._packed + PACK)
-            few = self._batches[part]
-            if sum(sum(batch.counts) for batch in few) > PACK_SAMPLES:
-                self._packed += PACK
-            else:
-                self._batches[part] = [joined(few)]
-                self._packed += 1
+            block = self._packed - 1
+            if block >= 0:
+                end = block + _fitting(self._batches[block : self._packed + PACK])
+                if end > self._packed:
+                    self._batches[block:end] = [joined(self._batches[block:end])]
+                    return
+            self._packed += 1  # the next message begins a block
 
     def add_reading(self, reading: Reading) -> None:
         """Take in one look at the device's state."""
@@ -331,3 +332,14 @@ def requested_of(accesses: Sequence[AccessProfile]) -> Traffic | None:
 def _rate(amount: float, seconds: float) -> float | None:
     """Return an amount a second; None for no amount, or a time below the clock's resolution."""
     return amount / seconds if amount and seconds > 0 else None
+
+
+def _fitting(batches: Sequence[SampleBatch]) -> int:
+    """Return how many of the first messages fit into a block."""
+    samples = parts = 0
+    for number, batch in enumerate(batches):
+        samples += len(batch.seconds) // 8
+        parts += len(batch.counts)
+        if samples > BLOCK_SAMPLES or parts > BLOCK_BATCHES:
+            return number
+    return len(batches)

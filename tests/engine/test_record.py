@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -95,24 +96,33 @@ def test_joined_messages_go_when_there_are_too_many_samples(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(record, "MAX_SAMPLES", 500)
+    monkeypatch.setattr(record, "BLOCK_SAMPLES", 100)
     one = RunRecord(prepared())
     for i in range(2000):
         one.add(batch([float(i)], start_ns=i))
         one.pack()
     kept = one.samples_s().tolist()
-    assert 500 - record.PACK < len(kept) <= 500
+    assert 400 <= len(kept) <= 500
     assert kept == [float(i) for i in range(2000 - len(kept), 2000)]
     assert one.dropped == 2000 - len(kept)
     assert len(one.batches) < 3 * record.PACK
 
 
-def test_messages_of_many_samples_stay_as_they_came() -> None:
+@pytest.mark.parametrize("samples", [1, 7, 860, 40_000, 70_000])
+def test_joined_messages_are_few_and_of_a_size_that_goes_back_to_the_system(samples: int) -> None:
     one = RunRecord(prepared())
-    many = [batch([1e-6] * 100, start_ns=i * 1_000_000) for i in range(300)]
-    for message in many:
-        one.add(message)
+    for i in range(400):
+        one.add(batch([1e-6 * (i + 1)] * samples, start_ns=i * 1_000_000))
         one.pack()
-    assert all(kept is sent for kept, sent in zip(one.batches, many, strict=True))
+    packed = one.batches[: -2 * record.PACK]
+    sizes = [sum(message.counts) for message in packed]
+    assert all(size <= max(record.BLOCK_SAMPLES, samples) for size in sizes)
+    neighbours = [a + b for a, b in pairwise(sizes)]
+    assert all(size > record.BLOCK_SAMPLES for size in neighbours), "two would fit into one"
+    assert [message.starts_ns[0] for message in one.batches] == sorted(
+        message.starts_ns[0] for message in one.batches
+    )
+    assert one.samples == 400 * samples or one.dropped == 400 * samples - one.samples
 
 
 def test_with_transfers_the_phases_are_medians_of_the_samples() -> None:
