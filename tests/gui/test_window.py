@@ -84,6 +84,29 @@ def test_a_knobs_answer_is_drawn_before_its_row_in_the_history(
         assert seen.index(answer) < seen.index(row), "it would delay what the knob was moved for"
 
 
+def test_a_knobs_answer_is_painted_in_the_event_that_brings_it(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    window.show()
+    wait_measured(qtbot, window)
+    painted: list[int] = []
+    answers: list[bool] = []
+
+    def after(answer: bool) -> None:
+        run = window.session.live_model.current
+        if answer and run is not None:
+            answers.append(painted[-1:] == [run.ticket])
+
+    window.timing.drawn.connect(painted.append)
+    window.session.frame.connect(after)  # behind what draws it
+    for threads in (32, 8, 64):
+        answers.clear()
+        find(window, "blockXSlider", SnapSlider).setValue(threads)
+        wait_measured(qtbot, window)
+        until(qtbot, lambda: bool(answers))
+        assert all(answers), "Qt would wait for more to change"
+
+
 def test_a_row_that_waits_for_the_answer_does_not_outlive_the_window(
     qtbot: QtBot, window: MainWindow
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from pyqtgraph.functions import create_qpolygonf, ndarray_from_qpolygonf
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -310,6 +310,11 @@ class Plot(pg.GraphicsView):  # type: ignore[misc]
         """Say that the pointer has gone."""
         super().leaveEvent(event)
         self.left.emit()
+
+    def paint_now(self) -> None:
+        """Paint what has changed: by itself Qt waits some milliseconds for more to change."""
+        QCoreApplication.sendPostedEvents(self.scene(), QEvent.Type.MetaCall)  # tells it what has
+        self.viewport().repaint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint, and say so."""

@@ -251,6 +251,7 @@ class TimingPlot(QWidget):
         self._median.setData([], [])
         self._clear_band()
         self._draw_trace()
+        self.plot.paint_now()
 
     def refresh(self) -> None:
         """Draw the newest samples."""
