@@ -90,6 +90,8 @@ class Experiment:
         """What was planned last: several look at it in one move of a knob."""
         self._listed: tuple[dict[str, Workload], list[Offer]] | None = None
         """The workloads' list, whose groups files are looked at for, and what it was made of."""
+        self._variants: tuple[Workload, DeviceList | None, str, list[Offer]] | None = None
+        """The variants' list behind what it was made of: no block or size changes it."""
         self.note: Note | None = None
         self.on_change: Callable[[], None] = lambda: None
         self._steps = Undo()
@@ -187,8 +189,12 @@ class Experiment:
 
     def variant_offers(self) -> list[Offer]:
         """Return the variants of the workload, and why some cannot run on the device."""
-        offers = []
-        for name, variant in self.workload.manifest.variants.items():
+        workload, devices, chosen = self.workload, self.devices, self.knobs.device
+        known = self._variants
+        if known and known[0] is workload and known[1] is devices and known[2] == chosen:
+            return known[3]
+        offers: list[Offer] = []
+        for name, variant in workload.manifest.variants.items():
             knobs = msgspec.structs.replace(self.knobs, variant=name)
             reason, title = None, variant.title
             device = self._device(knobs)
@@ -202,6 +208,7 @@ class Experiment:
                 ]
                 reason = None if None in tried else tried[0]
             offers.append(Offer(name, title, reason, variant.teaches))
+        self._variants = workload, devices, chosen, offers
         return offers
 
     def precision_offers(self) -> list[Offer]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from operator import is_not
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QApplication,
     QHBoxLayout,
@@ -77,6 +77,11 @@ class InsightPanel(QScrollArea):
         self._announced: int | None = None
         """The run whose figures a screen reader was told."""
         self._shown: _Shown | None = None
+        self._tips_later = QTimer(self)
+        """Tells what the copy buttons copy once the knobs' move is on its way to the engine."""
+        self._tips_later.setSingleShot(True)
+        self._tips_later.setInterval(0)
+        self._tips_later.timeout.connect(self._show_tips)
         self._build()
         theme().changed.connect(self._repaint_theme)
         self._repaint_theme()
@@ -217,11 +222,16 @@ class InsightPanel(QScrollArea):
         self.advice.set_present(config)
         if self.teaches.text() != teaches:
             self.teaches.setText(tr(teaches))
+        for button in (self.command_button, self.script_button):
+            button.setEnabled(config is not None)
+        self._tips_later.start()
+
+    def _show_tips(self) -> None:
+        config = self._config
         for button, make in (
             (self.command_button, reproduce.command_line),
             (self.script_button, reproduce.python_script),
         ):
-            button.setEnabled(config is not None)
             command = (
                 NO_RUN if config is None else make(config, self.kernel_folders, engine=self.engine)
             )
