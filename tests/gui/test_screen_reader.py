@@ -125,6 +125,7 @@ def test_a_block_is_chosen_measured_and_heard_without_eyes_or_mouse(reader: Read
     assert reader.get(block, "Value", "CurrentValue") == 64
 
     reader.press("Space")
+    eventually(lambda: is_on(reader, live))
     heard = reader.hear(60)
     while "Verified" not in heard:
         heard = reader.hear(60)

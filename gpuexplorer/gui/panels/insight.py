@@ -77,11 +77,7 @@ class InsightPanel(QScrollArea):
         self._announced: int | None = None
         """The run whose figures a screen reader was told."""
         self._shown: _Shown | None = None
-        self._tips_later = QTimer(self)
-        """Tells what the copy buttons copy once the knobs' move is on its way to the engine."""
-        self._tips_later.setSingleShot(True)
-        self._tips_later.setInterval(0)
-        self._tips_later.timeout.connect(self._show_tips)
+        self._tips_due = False
         self._build()
         theme().changed.connect(self._repaint_theme)
         self._repaint_theme()
@@ -224,10 +220,12 @@ class InsightPanel(QScrollArea):
             self.teaches.setText(tr(teaches))
         for button in (self.command_button, self.script_button):
             button.setEnabled(config is not None)
-        self._tips_later.start()
+        if not self._tips_due:  # once the knobs' move is on its way to the engine
+            self._tips_due = True
+            QTimer.singleShot(0, self, self._show_tips)
 
     def _show_tips(self) -> None:
-        config = self._config
+        self._tips_due, config = False, self._config
         for button, make in (
             (self.command_button, reproduce.command_line),
             (self.script_button, reproduce.python_script),
