@@ -189,7 +189,7 @@ def test_a_sweep_there_measures_every_point_once_over_a_lost_link(
     qtbot: QtBot, link: BadLink, open_window: OpenWindow
 ) -> None:
     window = open_window("--engine", "gpu")
-    find(window, "sizeSlider", SnapSlider).setValue(64)
+    find(window, "sizeSlider", SnapSlider).setValue(256)  # some seconds in all
     wait_measured(qtbot, window)
     window.panels.places.show_view(window.panels.sweep)
     until(qtbot, lambda: window.panels.sweep.sweeping is not None)
@@ -213,14 +213,12 @@ def test_a_sweep_there_measures_every_point_once_over_a_lost_link(
     told: set[str] = set()
 
     def ended() -> bool:
-        told.add(
-            window.banner.text
-        )  # a sweep that comes to its end leaves it to Live, which clears it
+        told.add(window.banner.text)  # Live clears it where the sweep comes to its end
         return not view.model.running
 
     link.drop()
     until(qtbot, ended, SET_UP_MS)
-    assert any(text.startswith("The link to 127.0.0.1 is lost.") for text in told), view.model.words
+    assert any(text.startswith("The link to 127.0.0.1 is lost.") for text in told), (told, view.model.state, view.model.words, measured())
     if view.model.state == "stopped":  # else the point had not begun, and was asked for again
         assert measured() == len(before := kept(view)) == 11, view.model.words
         assert "1 lost with the engine" in view.model.words
