@@ -218,7 +218,7 @@ def test_a_sweep_there_measures_every_point_once_over_a_lost_link(
 
     link.drop()
     until(qtbot, ended, SET_UP_MS)
-    assert any(text.startswith("The link to 127.0.0.1 is lost.") for text in told), (told, view.model.state, view.model.words, measured())
+    assert any(text.startswith("The link to 127.0.0.1 is lost.") for text in told), view.model.words
     if view.model.state == "stopped":  # else the point had not begun, and was asked for again
         assert measured() == len(before := kept(view)) == 11, view.model.words
         assert "1 lost with the engine" in view.model.words
