@@ -64,7 +64,11 @@ class Chunk:
     batches: list[SampleBatch] = field(default_factory=list)
     """The messages they came in; of one that is spread over chunks, in the first."""
     dropped: int = 0
-    samples: int = 0
+
+    @property
+    def samples(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.durations_s))
 
 
 @dataclass
@@ -348,7 +352,6 @@ class EngineWorker(Task):
         ):
             chunk = Chunk()
             items.append((self._ticket, chunk))
-        chunk.samples += samples
         return chunk
 
     def _summarize_if_due(self) -> None:

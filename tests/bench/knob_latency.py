@@ -15,6 +15,7 @@ import random
 import sys
 import tempfile
 import time
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,11 @@ def legal_shapes(limit: int, powers: bool) -> list[tuple[int, int]]:
     """Return every (x, y) with at most ``limit`` threads; with ``powers`` only powers of two."""
     steps = [1 << k for k in range(limit.bit_length())] if powers else range(1, limit + 1)
     return [(x, y) for x in steps for y in steps if x * y <= limit]
+
+
+def any_later(drawn: list[tuple[float, int]], ticket: int) -> bool:
+    """Return whether a run after that of ``ticket`` was drawn: the one before still may be."""
+    return any(later > ticket for _, later in drawn)
 
 
 def main() -> int:
@@ -93,10 +99,12 @@ def main() -> int:
             move(*home)
             wait_until(settled, options.timeout)
         drawn.clear()
+        before = session.live_model.current.ticket if session.live_model.current else 0
         began = move(x, y)
-        there = wait_until(lambda: bool(drawn), options.timeout)
+        there = wait_until(partial(any_later, drawn, before), options.timeout)
         right = experiment.knobs.block == (x, y, 1)
-        latency = drawn[0][0] - began if there and right else None
+        answered = next((at for at, ticket in drawn if ticket > before), began)
+        latency = answered - began if there and right else None
         results.append({"block": [x, y], "latency_s": latency, "banner": window.banner.text})
     known = np.array([r["latency_s"] for r in results if r["latency_s"] is not None], dtype=float)
     device = session.device

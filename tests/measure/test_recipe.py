@@ -45,6 +45,7 @@ class Arithmetic(Runner):
         super().__init__(plan, DEVICE)
         self.launch_s = launch_s
         self.wrong = wrong
+        self.spent_s = 0.0
         self.diary: list[str] = []
         self.arrays: dict[str, HostArray] = {}
 
@@ -70,6 +71,7 @@ class Arithmetic(Runner):
 
     def launch(self, count: int) -> Batch:
         self.diary.append(f"launch {count}")
+        self.spent_s += count * self.launch_s
         start_ns = self.now_ns()
         self.arrays["C"][...] = self.arrays["A"] @ self.arrays["B"]
         if self.wrong:
@@ -146,8 +148,19 @@ def job(runner: Runner, **changes: object) -> Job:
     return one
 
 
-def test_the_textbook_order() -> None:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Arithmetic], None]:
+    """Return what has the recipe's clock show the time that a runner's launches took."""
+
+    def follow(runner: Arithmetic) -> None:
+        monkeypatch.setattr(time, "perf_counter", lambda: runner.spent_s)
+
+    return follow
+
+
+def test_the_textbook_order(clock: Callable[[Arithmetic], None]) -> None:
     runner, sink = Arithmetic(plan()), Diary()
+    clock(runner)
     assert run_job(job(runner), sink) == "time"
     assert runner.diary[:8] == [
         "build", "allocate", "upload", "predict", "poison", "launch 1", "guards", "download",
@@ -157,7 +170,7 @@ def test_the_textbook_order() -> None:
     assert sink.ready is not None
     assert sink.ready.verification is not None and sink.ready.verification.ok
     assert sink.ready.phases_s.host_to_device is not None
-    assert sum(sum(b.counts) for b in sink.batches) >= batch
+    assert sum(sum(b.counts) for b in sink.batches) >= 100
 
 
 class Vanishing(Arithmetic):
@@ -486,20 +499,11 @@ def test_with_transfers_each_sample_is_the_whole_sequence() -> None:
 
 @pytest.mark.parametrize("in_search", [False, True])
 def test_the_last_batch_is_no_longer_than_what_is_left_of_the_seconds(
-    monkeypatch: pytest.MonkeyPatch, in_search: bool
+    clock: Callable[[Arithmetic], None], in_search: bool
 ) -> None:
     """Two versions in turns of 10 ms each would else take turns of a batch's 30."""
-    now = [0.0]
-    monkeypatch.setattr("gpuexplorer.measure.recipe.time.perf_counter", lambda: now[0])
-    runner = Arithmetic(plan(), launch_s=1e-3)
-    launch = runner.launch
-
-    def timed(count: int) -> Batch:
-        now[0] += 1e-3 * count
-        return launch(count)
-
-    monkeypatch.setattr(runner, "launch", timed)
-    sink = Diary()
+    runner, sink = Arithmetic(plan(), launch_s=1e-3), Diary()
+    clock(runner)
     one = job(runner, in_search=in_search, stop_rules=[TimeUp(0.0105)], warm_up_s=0.0)
     assert run_job(one, sink) == "time"
     assert sum(sum(batch.counts) for batch in sink.batches) == 11
@@ -593,25 +597,12 @@ class Climbing(Arithmetic):
     def __init__(self, plan: Plan, highest_Hz: float, launch_s: float = 1e-3) -> None:
         super().__init__(plan, launch_s)
         self.highest_Hz = highest_Hz
-        self.spent_s = 0.0
         on_device(self, kind="gpu")
 
     def launch(self, count: int) -> Batch:
         batch = super().launch(count)
-        self.spent_s += count * self.launch_s
         clock_Hz = min(self.highest_Hz, 0.3e9 * (1 + self.spent_s // 0.030))
         return dataclasses.replace(batch, clock_Hz=clock_Hz)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Arithmetic], None]:
-    """Return what has the recipe's clock show the time that a runner's launches took."""
-
-    def follow(runner: Arithmetic) -> None:
-        assert isinstance(runner, Climbing)
-        monkeypatch.setattr(time, "perf_counter", lambda: runner.spent_s)
-
-    return follow
 
 
 @pytest.mark.parametrize(("warm_up_s", "sampled_at_Hz"), [(WARM_UP_S, 1.8e9), (0.005, 0.3e9)])
@@ -650,7 +641,7 @@ def test_a_cpu_of_a_search_warms_up_briefly(
     on_device(runner, kind=kind)
     clock(runner)
     launches_before: list[int] = []
-    """Those made until each stage begins: the one that is verified, on a GPU more while it is."""
+    """Launches until measuring begins: the one that is verified, on a GPU more while it is."""
 
     def launches() -> int:
         return sum(

@@ -313,7 +313,7 @@ class Plot(pg.GraphicsView):  # type: ignore[misc]
 
     def paint_now(self) -> None:
         """Paint what has changed: by itself Qt waits some milliseconds for more to change."""
-        QCoreApplication.sendPostedEvents(self.scene(), QEvent.Type.MetaCall)  # tells it what has
+        QCoreApplication.sendPostedEvents(self.scene(), QEvent.Type.MetaCall)  # says what has
         self.viewport().repaint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
