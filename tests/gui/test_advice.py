@@ -222,21 +222,22 @@ def test_words_of_the_series_are_shown_once_they_have_held(
     assert run is not None
     until(qtbot, lambda: run.over)
 
-    def shown() -> bool:
-        run.warnings = ("the times drift: the last fifth is 8 % slower than the first",)
-        columns.insight.show_run(run)
-        return bool(columns.insight.notes.text())
-
-    assert not shown()
-    until(qtbot, shown)
-    assert columns.insight.notes.text().startswith("The times drift: the last fifth is 8 %")
-    assert columns.insight.notes.text().endswith("first.")
-
     def gone() -> bool:
         run.warnings = ()
         columns.insight.show_run(run)
         return columns.insight.notes.isHidden()
 
+    def shown() -> bool:
+        run.warnings = ("the times drift: the last fifth is 8 % slower than the first",)
+        columns.insight.show_run(run)
+        return not columns.insight.notes.isHidden()
+
+    run.state = None  # without a word on what else keeps the processor busy
+    until(qtbot, gone)  # the run's own words go: a busy machine makes its times drift
+    assert not shown()
+    until(qtbot, shown)
+    assert columns.insight.notes.text().startswith("The times drift: the last fifth is 8 %")
+    assert columns.insight.notes.text().endswith("first.")
     until(qtbot, gone)
 
 
