@@ -26,7 +26,7 @@ from gpuexplorer.core.accesses import (
     WARP,
     AccessArray,
     AccessLook,
-    AccessRequest,
+    AccessRequests,
     AccessRow,
     AccessSite,
     ArrayAccesses,
@@ -192,17 +192,11 @@ class _Requests:
             at = behind[at]
         return order
 
-    def drawn(self, order: Sequence[int]) -> tuple[AccessRequest, ...]:
+    def drawn(self, order: Sequence[int]) -> AccessRequests:
         """Return these requests with each lane's place."""
         places = np.full((len(self.first), WARP), -1, np.int64)
         places[self.request, self.lane] = self.offset_B
-        return tuple(
-            AccessRequest(
-                int(self.row_of[one]),
-                tuple(None if at < 0 else at for at in places[one].tolist()),
-            )
-            for one in order
-        )
+        return AccessRequests.of(self.row_of[list(order)], places[list(order)])
 
     def row(
         self, number: int, sites: Sequence[AccessSite], arrays: Sequence[AccessArray]

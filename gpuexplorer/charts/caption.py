@@ -27,11 +27,10 @@ class Caption:
     @cached_property
     def _shared(self) -> tuple[Mapping[str, str], Collection[str]]:
         """Pieces that all runs have, and names of those that differ."""
-        first, *others = [config_pieces(config) for config in self.configs]
-        differ = {
-            name for pieces in others for name in {*first, *pieces}
-            if pieces.get(name) != first.get(name)
-        }  # fmt: skip
+        first, differ = config_pieces(self.configs[0]), set[str]()
+        for config in self.configs[1:]:
+            pieces = config_pieces(config)
+            differ |= {name for name in {*first, *pieces} if pieces.get(name) != first.get(name)}
         shared = {n: w for n, w in first.items() if n not in differ and not self._chosen(n)}
         return shared, differ
 

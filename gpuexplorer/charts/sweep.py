@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from gpuexplorer.charts import words
@@ -17,7 +18,7 @@ from gpuexplorer.charts.spec import ChartSpec, Panel
 from gpuexplorer.charts.sweep_panels import bars, fastest_lines, heat_map, lines
 from gpuexplorer.charts.sweep_points import Figure, Points
 from gpuexplorer.core.axis_words import axis_title, is_number_axis, named_value
-from gpuexplorer.core.sweep import SweepDocument
+from gpuexplorer.core.sweep import SweepOutcomes
 from gpuexplorer.core.units import count, listed, plural
 
 MOST_LINES = 6
@@ -40,7 +41,7 @@ class _Shape:
 
 
 def chart_of_sweep(
-    document: SweepDocument,
+    sweep: SweepOutcomes,
     *,
     title: str = "",
     figure: Figure | None = None,
@@ -51,12 +52,11 @@ def chart_of_sweep(
     ``figure`` is what it shows of each run; None: operations, else bytes over time, else times.
     ValueError when nothing of it was measured, unless it is ``waiting`` to be.
     """
-    if not document.measured and not waiting:
+    if not sweep.measured and not waiting:
         raise ValueError("nothing to draw")
-    points = Points.of(document, figure)
+    points = Points.of(sweep, figure)
     shape = _shape(points)
-    groups = points.groups(shape.by_panel)
-    shown = list(groups.items())[:MOST_PANELS]
+    shown = list(islice(points.groups(shape.by_panel), MOST_PANELS))
     step = 2 if len(shown) == 4 else PANELS_A_ROW
     panels = [
         _panel(
@@ -75,10 +75,10 @@ def chart_of_sweep(
         rows.append((fastest_lines(points, size, over, rest, BEST_HEIGHT),))
     rows += [tuple(panels[i : i + step]) for i in range(0, len(panels), step)]
     return ChartSpec(
-        title=title or document.title,
-        subtitle=_subtitle(document),
+        title=title or sweep.title,
+        subtitle=_subtitle(sweep),
         rows=tuple(rows),
-        notes=(*_notes(document, shape, points), *_left_out(len(groups), shape)),
+        notes=(*_notes(sweep, shape, points), *_left_out(points, shape)),
     )
 
 
@@ -134,7 +134,7 @@ def _panel(
     points: Points, shape: _Shape, title: str, value_range: tuple[float, float], *, last: bool
 ) -> Panel:
     if shape.x is None:
-        return bars(points, shape.by_line, title)
+        return bars(points, title)
     if shape.y is None:
         return lines(points, shape.x, shape.by_line, title, LINES_HEIGHT)
     return heat_map(points, shape.x, shape.y, title, value_range, with_scale=last)
@@ -144,23 +144,23 @@ def _words(names: Names, key: tuple[Any, ...]) -> str:
     return " · ".join(named_value(name, value) for name, value in zip(names, key, strict=True))
 
 
-def _subtitle(document: SweepDocument) -> str:
+def _subtitle(sweep: SweepOutcomes) -> str:
     """Return what all runs share, and their device where it is one."""
-    caption = sweep_caption(document)
+    caption = sweep_caption(sweep)
     if caption is None:
         return ""
-    named = {f"{r.device.name}, {r.device.driver}" for r in document.measured}
+    named = {f"{r.device.name}, {r.device.driver}" for r in sweep.measured}
     return f"{caption.words}\n{named.pop()}" if len(named) == 1 else caption.words
 
 
-def sweep_caption(document: SweepDocument) -> Caption | None:
+def sweep_caption(sweep: SweepOutcomes) -> Caption | None:
     """Return what the runs of a sweep have in common; None before the first."""
-    measured = document.measured
-    return Caption([run.config for run in measured], varied_by(document.axes)) if measured else None
+    measured = sweep.measured
+    return Caption([run.config for run in measured], varied_by(sweep.axes)) if measured else None
 
 
-def _notes(document: SweepDocument, shape: _Shape, points: Points) -> list[str]:
-    measured = document.measured
+def _notes(sweep: SweepOutcomes, shape: _Shape, points: Points) -> list[str]:
+    measured = sweep.measured
     shown = ["Medians"]
     if shape.x is not None:
         shown.append("shaded in lines: the 95 % interval of each")
@@ -168,9 +168,9 @@ def _notes(document: SweepDocument, shape: _Shape, points: Points) -> list[str]:
         shown.append(f"in heat maps: {points.metric.label}")
     sentences = [
         f"{'; '.join(shown)}.",
-        f"{count(len(measured))} of {count(document.points)} configurations were measured.",
+        f"{count(len(measured))} of {count(sweep.points)} configurations were measured.",
     ]
-    skipped = sum(entry.skipped is not None for entry in document.runs)
+    skipped = sum(isinstance(one, str) for one in sweep.outcomes)
     if skipped:
         sentences.append(
             f"{count(skipped)} could not run or were skipped (hatched)."
@@ -191,7 +191,8 @@ def _notes(document: SweepDocument, shape: _Shape, points: Points) -> list[str]:
     return [*notes, *words.checks_words(measured)]
 
 
-def _left_out(panels: int, shape: _Shape) -> list[str]:
+def _left_out(points: Points, shape: _Shape) -> list[str]:
+    panels = points.how_many(shape.by_panel)
     if panels <= MOST_PANELS:
         return []
     named = listed(axis_title(n) for n in shape.by_panel)

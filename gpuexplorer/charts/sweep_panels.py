@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from gpuexplorer.charts.colours import shared_prefix
 from gpuexplorer.charts.spec import Annotation, Axis, Panel, Series, series
-from gpuexplorer.charts.sweep_points import Point, Points
+from gpuexplorer.charts.sweep_points import CANNOT_BE_TRUE, Points
 from gpuexplorer.core.axis_words import axis_title, named_value, value_words, values_words
+from gpuexplorer.core.sweep import Outcome, values_at
 from gpuexplorer.core.units import percent, quantity, ratio
 
 LOG_ABOVE = 8.0
@@ -27,7 +30,7 @@ CELL_HEIGHT = 0.075
 def lines(points: Points, x: str, by_line: Sequence[str], title: str, height: float) -> Panel:
     """Return one line for each combination of ``by_line``, against a number."""
     drawn: list[Series] = []
-    for colour, (key, group) in enumerate(points.groups(by_line).items()):
+    for colour, (key, group) in enumerate(points.groups(by_line)):
         drawn += _line(group, x, _names(by_line, key), colour)
     return _lines_panel(points, x, drawn, title, height)
 
@@ -36,15 +39,15 @@ def fastest_lines(
     points: Points, x: str, over: Sequence[str], by_line: Sequence[str], height: float
 ) -> Panel:
     """Return lines of the best over the values of ``over`` at each x, which are named."""
-    kept: list[Point] = []
-    for group in points.groups((x, *by_line)).values():
+    kept: list[int] = []
+    for _, group in points.groups((x, *by_line)):
         if group.found:
             best = group.metric.best(group.metric.of(run) for _, run in group.found)
-            kept.append(next(p for p, run in group.found if group.metric.of(run) == best))
-    best_points = replace(points, all=tuple(kept))
+            kept.append(next(n for n, run in group.found if group.metric.of(run) == best))
+    best_points = replace(points, numbers=np.array(kept, np.intp))
     named = over if len(kept) <= MOST_WORDS else ()
     drawn: list[Series] = []
-    for colour, (key, group) in enumerate(best_points.groups(by_line).items()):
+    for colour, (key, group) in enumerate(best_points.groups(by_line)):
         drawn += _line(group, x, _names(by_line, key), colour, named)
     return _lines_panel(best_points, x, drawn, "The best block of each", height)
 
@@ -53,24 +56,25 @@ def _line(
     points: Points, x: str, name: str, colour: int, named: Sequence[str] = ()
 ) -> list[Series]:
     """Return a line with its points; the values of the axes in ``named`` stand beside them."""
-    found = sorted(points.found, key=lambda p: p[0].values[x])
+    found = [(values_at(points.axes, number), number, run) for number, run in points.found]
     if not found:
         return []
-    xs = [float(point.values[x]) for point, _ in found]
-    ys = [points.metric.of(run) for _, run in found]
+    found.sort(key=lambda one: one[0][x])
+    xs = [float(values[x]) for values, *_ in found]
+    ys = [points.metric.of(run) for *_, run in found]
     drawn = []
     if len(xs) > 1:
-        lows, highs = zip(*(points.metric.interval(run) for _, run in found), strict=True)
+        lows, highs = zip(*(points.metric.interval(run) for *_, run in found), strict=True)
         drawn.append(series("", "band", "measured", x=xs, y=[*lows, *highs], colour=colour))
         drawn.append(series(name, "line", "measured", x=xs, y=ys, colour=colour))
     drawn.append(
         series(
             "" if len(xs) > 1 else name, "points", "measured", x=xs, y=ys, colour=colour,
             labels=tuple(
-                values_words({n: point.values[n] for n in named}).removeprefix("block ")
-                for point, _ in found
+                values_words({n: values[n] for n in named}).removeprefix("block ")
+                for values, *_ in found
             ) if named else (),
-            keys=tuple(point.key for point, _ in found),
+            keys=tuple(str(number) for _, number, _ in found),
         )
     )  # fmt: skip
     return drawn
@@ -120,11 +124,9 @@ def heat_map(
     One range of colours holds for all panels; ``with_scale`` has it drawn beside this row.
     """
     metric = points.metric
-    columns = {value: i for i, value in enumerate(points.axes[x])}
-    rows = {value: i for i, value in enumerate(points.axes[y])}
+    columns, rows = points.places(x), points.places(y)
     low, high = value_range
-    values = {point.key: metric.of(run) for point, run in points.found}
-    missing = {True: math.nan, False: math.inf}
+    z = np.array([math.inf if points.outcomes[n] is None else math.nan for n in points.numbers])
     log = metric.unit != "%" and low > 0 and high / low > LOG_ABOVE
     colours = Axis(
         label=metric.label if with_scale else "",
@@ -134,35 +136,33 @@ def heat_map(
         high=high if low < high else high * 1.01 or 1.0,
     )
     factor, _ = shared_prefix(colours)
+    labels = [""] * len(z)
+    at = np.searchsorted(points.numbers, [number for number, _ in points.found])
+    values = [metric.of(run) for _, run in points.found]
+    for place, value in zip(at, values, strict=True):
+        z[place], labels[place] = value, _short(value * factor)
     drawn = [
         series(
-            "", "heat", "measured",
-            x=[columns[point.values[x]] for point in points.all],
-            y=[rows[point.values[y]] for point in points.all],
-            z=[values.get(point.key, missing[point.tried]) for point in points.all],
-            labels=tuple(
-                _short(values[point.key] * factor) if point.key in values else ""
-                for point in points.all
-            ),
-            keys=tuple(point.key for point in points.all),
+            "", "heat", "measured", x=columns, y=rows, z=z,
+            labels=tuple(labels), keys=tuple(map(str, points.numbers)),
         )
     ]  # fmt: skip
     if values:
-        best = metric.best(values.values())
-        framed = next(point.values for point in points.all if values.get(point.key) == best)
+        best = metric.best(values)
+        framed = at[values.index(best)]
         drawn.append(
             series(
                 f"best: {_value(best, metric.unit)}", "outline", "ceiling",
-                x=[columns[framed[x]]], y=[rows[framed[y]]],
+                x=[columns[framed]], y=[rows[framed]],
             )
         )  # fmt: skip
     return Panel(
         title=title,
-        x=Axis(label=axis_title(x), categories=tuple(value_words(x, v) for v in columns)),
-        y=Axis(label=axis_title(y), categories=tuple(value_words(y, v) for v in rows)),
+        x=Axis(label=axis_title(x), categories=tuple(value_words(x, v) for v in points.axes[x])),
+        y=Axis(label=axis_title(y), categories=tuple(value_words(y, v) for v in points.axes[y])),
         z=colours,
         series=tuple(drawn),
-        height=max(0.55, 0.42 + CELL_HEIGHT * len(rows)),
+        height=max(0.55, 0.42 + CELL_HEIGHT * len(points.axes[y])),
     )
 
 
@@ -178,23 +178,17 @@ def _value(value: float, unit: str) -> str:
 # ---- bars
 
 
-def bars(points: Points, names: Sequence[str], title: str) -> Panel:
-    """Return one stem for each combination of names, in order; the first ``MOST_BARS``."""
-    metric = points.metric
-    groups = list(points.groups(names).items())
-    shown = [(key, group.all[0]) for key, group in groups[:MOST_BARS]]
-    values = [
-        (row, point, metric.of(point.run))
-        for row, (_, point) in enumerate(shown)
-        if point.run is not None and math.isfinite(metric.of(point.run))
-    ]
-    known = [value for *_, value in values] or [1.0]
+def bars(points: Points, title: str) -> Panel:
+    """Return one stem for each configuration, in order; the first ``MOST_BARS``."""
+    metric, total = points.metric, len(points.numbers)
+    points = replace(points, numbers=points.numbers[:MOST_BARS])
+    values = {number: metric.of(run) for number, run in points.found}
+    known = list(values.values()) or [1.0]
     low, high = min(known), max(known)
     log = metric.unit != "%" and low > 0 and high / low > LOG_ABOVE
     axis_low = low / 2 if log else 0.0
-    if len(groups) > MOST_BARS:
-        title = f"{title} (the first {MOST_BARS} of {len(groups)})".strip()
-    measured = {row for row, *_ in values}
+    if total > MOST_BARS:
+        title = f"{title} (the first {MOST_BARS} of {total})".strip()
     return Panel(
         title=title,
         x=Axis(
@@ -207,27 +201,37 @@ def bars(points: Points, names: Sequence[str], title: str) -> Panel:
         y=Axis(
             label="",
             low=-0.6,
-            high=len(shown) - 0.4,
-            categories=tuple(_names(names, key) for key, _ in shown),
+            high=len(points.numbers) - 0.4,
+            categories=tuple(_names(points.axes, _key(points, n)) for n in points.numbers),
         ),
         series=(
             series(
-                "", "stems", "measured", x=[row for row, *_ in values], y=known if values else [],
-                sideways=True, labels=tuple(_value(v, metric.unit) for *_, v in values),
-                keys=tuple(point.key for _, point, _ in values),
+                "", "stems", "measured", x=list(values), y=list(values.values()), sideways=True,
+                labels=tuple(_value(v, metric.unit) for v in values.values()),
+                keys=tuple(map(str, values)),
             ),
         ),
         annotations=tuple(
             Annotation(
-                text=point.reason if point.tried else "not measured",
-                x=axis_low * 1.05 if log else 0.01 * high, y=row,
+                text=_why(points.outcomes[n]), x=axis_low * 1.05 if log else 0.01 * high, y=int(n)
             )
-            for row, (_, point) in enumerate(shown)
-            if row not in measured
+            for n in points.numbers
+            if n not in values
         ),
-        height=0.3 + 0.09 * len(shown),
+        height=0.3 + 0.09 * len(points.numbers),
     )  # fmt: skip
 
 
-def _names(names: Sequence[str], key: Sequence[Any]) -> str:
+def _key(points: Points, number: int) -> tuple[Any, ...]:
+    return tuple(values_at(points.axes, number).values())
+
+
+def _why(outcome: Outcome) -> str:
+    """Say in a few words why a configuration has no figure."""
+    if outcome is None:
+        return "not measured"
+    return CANNOT_BE_TRUE if outcome == CANNOT_BE_TRUE else "cannot run"
+
+
+def _names(names: Iterable[str], key: Sequence[Any]) -> str:
     return ", ".join(named_value(name, value) for name, value in zip(names, key, strict=True))

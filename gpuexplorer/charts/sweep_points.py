@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, Literal
 
-from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.sweep import SweepDocument
+import numpy as np
+import numpy.typing as npt
 
-Values = Mapping[str, Any]
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sweep import Outcome, SweepOutcomes
+
+Numbers = npt.NDArray[np.intp]
 Figure = Literal["time", "flops", "bandwidth", "best"]
 FIGURES: dict[Figure, tuple[str, str]] = {
     "time": ("time per launch", "s"),
@@ -23,6 +26,8 @@ FIGURES: dict[Figure, tuple[str, str]] = {
 """What can be shown of a run, in words, and its unit."""
 NO_RANGE = (1.0, 10.0)
 """While nothing is known."""
+CANNOT_BE_TRUE = "cannot be true"
+"""Stands for a suspect result beside credible ones."""
 
 
 @dataclass(frozen=True)
@@ -80,67 +85,44 @@ def problem_of(run: RunResult) -> tuple[tuple[str, int], ...]:
 
 
 @dataclass(frozen=True)
-class Point:
-    """One configuration of a sweep, measured or not."""
-
-    values: Values
-    key: str
-    """Its number in row-major order of all axes."""
-    run: RunResult | None = None
-    """None where there is no figure that may be shown."""
-    tried: bool = False
-    """Whether it was measured or skipped, so that nothing more is to come."""
-    reason: str = ""
-    """Why a tried one has no figure, in two words."""
-
-
-@dataclass(frozen=True)
 class Points:
-    """All configurations of a sweep; ``axes`` are those that vary."""
+    """Some configurations of a sweep; ``axes`` are those that vary.
 
-    axes: dict[str, tuple[Any, ...]]
-    all: tuple[Point, ...]
+    They are told by their numbers, in row-major order of the axes: a wide sweep has a hundred
+    thousand, next to all of which have no figure yet.
+    """
+
+    axes: Mapping[str, tuple[Any, ...]]
+    numbers: Numbers
+    """Which configurations these are."""
+    outcomes: Sequence[Outcome]
+    """What came of each of the sweep's; a result has a figure that may be shown."""
     metric: Metric
 
     @classmethod
-    def of(cls, document: SweepDocument, figure: Figure | None = None) -> Points:
+    def of(cls, sweep: SweepOutcomes, figure: Figure | None = None) -> Points:
         """Return the points with a figure; None: operations, else bytes over time, else times."""
-        whole = {name: tuple(map(_hashable, values)) for name, values in document.axes.items()}
-        axes = {name: values for name, values in whole.items() if len(values) > 1}
-        entries = {
-            tuple(_hashable(entry.values[name]) for name in whole): entry
-            for entry in document.runs
-            if set(whole) <= set(entry.values)
-        }
-        possible = [
-            entry.run
-            for entry in entries.values()
-            if entry.run is not None and entry.run.timing.suspect is None
-        ]
-        points = []
-        for number, combination in enumerate(product(*whole.values())):
-            entry = entries.get(combination)
-            run = entry.run if entry is not None else None
-            suspect = run is not None and run.timing.suspect is not None
-            points.append(
-                Point(
-                    values=dict(zip(whole, combination, strict=True)),
-                    key=str(number),
-                    run=None if suspect and possible else run,
-                    tried=entry is not None,
-                    reason="cannot be true" if suspect else "cannot run",
-                )
-            )
-        shown = [point.run for point in points if point.run is not None]
-        return cls(axes, tuple(points), _metric(shown, figure))
+        axes = {name: tuple(values) for name, values in sweep.axes.items() if len(values) > 1}
+        outcomes = sweep.outcomes
+        if any(run.timing.suspect is None for run in sweep.measured):
+            outcomes = [CANNOT_BE_TRUE if _suspect(one) else one for one in outcomes]
+        shown = [one for one in outcomes if isinstance(one, RunResult)]
+        return cls(axes, np.arange(len(outcomes)), outcomes, _metric(shown, figure))
+
+    def places(self, name: str) -> Numbers:
+        """Return the place on an axis of each."""
+        names = list(self.axes)
+        after = names[names.index(name) + 1 :]
+        return self.numbers // math.prod(len(self.axes[n]) for n in after) % len(self.axes[name])
 
     @cached_property
-    def found(self) -> list[tuple[Point, RunResult]]:
-        """Those with a value, beside their runs."""
+    def found(self) -> list[tuple[int, RunResult]]:
+        """The numbers of those with a value, beside their runs."""
         return [
-            (point, point.run)
-            for point in self.all
-            if point.run is not None and math.isfinite(self.metric.of(point.run))
+            (int(number), run)
+            for number in self.numbers
+            if isinstance(run := self.outcomes[number], RunResult)
+            and math.isfinite(self.metric.of(run))
         ]
 
     @cached_property
@@ -149,18 +131,25 @@ class Points:
         values = [self.metric.of(run) for _, run in self.found]
         return (min(values), max(values)) if values else NO_RANGE
 
-    def groups(self, names: Sequence[str]) -> dict[tuple[Any, ...], Points]:
-        """Return the points for each combination of some axes' values, in the axes' order."""
-        made: dict[tuple[Any, ...], list[Point]] = {
-            key: [] for key in product(*(self.axes[name] for name in names))
-        }
-        for point in self.all:
-            made[tuple(point.values[name] for name in names)].append(point)
-        return {key: replace(self, all=tuple(points)) for key, points in made.items()}
+    def how_many(self, names: Sequence[str]) -> int:
+        """Return how many combinations of some axes' values there are."""
+        return math.prod(len(self.axes[name]) for name in names)
+
+    def groups(self, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Points]]:
+        """Yield the points of each combination of some axes' values, in the axes' order."""
+        group = np.zeros(len(self.numbers), np.intp)
+        for name in names:
+            group = group * len(self.axes[name]) + self.places(name)
+        order = np.argsort(group, kind="stable")
+        ends = np.searchsorted(group[order], np.arange(self.how_many(names)), side="right")
+        begin = 0
+        for key, end in zip(product(*(self.axes[name] for name in names)), ends, strict=True):
+            yield key, replace(self, numbers=self.numbers[order[begin:end]])
+            begin = end
 
 
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _suspect(outcome: Outcome) -> bool:
+    return isinstance(outcome, RunResult) and outcome.timing.suspect is not None
 
 
 def _metric(runs: Sequence[RunResult], figure: Figure | None) -> Metric:

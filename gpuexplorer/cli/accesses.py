@@ -15,7 +15,7 @@ from gpuexplorer.cli.own_files import chosen, take_files
 from gpuexplorer.cli.progress import run_progress
 from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import print_sheet
-from gpuexplorer.core.accesses import AccessLook, AccessProfile
+from gpuexplorer.core.accesses import AccessLook, AccessProfile, accesses_document
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.engine.analyze import with_compiled
 from gpuexplorer.exchange.csv_table import write_sheet
@@ -57,7 +57,7 @@ def accesses(options: argparse.Namespace) -> int:
     profile = with_compiled(profile, workload, request, arch, python=options.python)
     delivery = Delivery(json=options.json, verbose=options.verbose)
     delivery.show(lambda: _print(profile, workload.manifest.title, output_console()))
-    delivery.document(lambda: pretty_json(profile))
+    delivery.document(lambda: pretty_json(accesses_document(profile)))
     delivery.file(options.csv, lambda path: write_sheet(sheet_of(profile), path))
     delivery.say_written()
     return delivery.code

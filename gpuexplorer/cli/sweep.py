@@ -272,7 +272,7 @@ def _draw(document: SweepDocument, path: Path) -> None:
     from gpuexplorer.charts.render import render
     from gpuexplorer.charts.sweep import chart_of_sweep
 
-    render(chart_of_sweep(document), path)
+    render(chart_of_sweep(document.outcomes), path)
 
 
 def _show(document: SweepDocument) -> None:

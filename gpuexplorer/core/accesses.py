@@ -9,10 +9,12 @@ word a pass.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.result import DeviceSummary, Environment
@@ -136,6 +138,41 @@ class AccessRequest(msgspec.Struct, frozen=True, array_like=True):
     offsets_B: tuple[int | None, ...]
 
 
+class AccessRequests(msgspec.Struct, frozen=True, array_like=True):
+    """Requests of a warp in the order of the program; each is an object while it is looked at.
+
+    As objects of their own, ``MOST_REQUESTS`` would be half a million.
+    """
+
+    rows_i4: bytes = b""
+    offsets_i8: bytes = b""
+    """Each lane's place of each request; -1 for a lane that takes no part."""
+
+    @classmethod
+    def of(cls, rows: npt.ArrayLike, offsets_B: npt.ArrayLike) -> AccessRequests:
+        """Return requests from the row of each, and their lanes' places: requests × 32."""
+        return cls(np.asarray(rows, "<i4").tobytes(), np.asarray(offsets_B, "<i8").tobytes())
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.rows_i4) // 4
+
+    def __getitem__(self, index: int) -> AccessRequest:
+        """Return one; IndexError beyond the last."""
+        row = int(np.frombuffer(self.rows_i4, "<i4")[index])
+        places = np.frombuffer(self.offsets_i8, "<i8").reshape(-1, WARP)[index].tolist()
+        return AccessRequest(row, tuple(None if at < 0 else at for at in places))
+
+    def __iter__(self) -> Iterator[AccessRequest]:
+        """Yield them in order."""
+        return (self[index] for index in range(len(self)))
+
+    def first_of(self, row: int) -> int | None:
+        """Return the number of a row's first request; None where it has none here."""
+        (found,) = np.nonzero(np.frombuffer(self.rows_i4, "<i4") == row)
+        return int(found[0]) if len(found) else None
+
+
 class CompiledAccess(msgspec.Struct, frozen=True, kw_only=True):
     """What a compiler made of the accesses of one kind at one line: instructions of one form."""
 
@@ -173,7 +210,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[AccessRow, ...]
     """One for each place of the source and array, in the order of the text."""
     arrays: tuple[ArrayAccesses, ...]
-    requests: tuple[AccessRequest, ...]
+    requests: AccessRequests
     """The first requests of the warp, in the order of the program, ``MOST_REQUESTS`` at most."""
     requests_total: int
     lost: int = 0
@@ -181,7 +218,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccessProfile(Trace, frozen=True, kw_only=True):
-    """The accesses of one warp; ``analyze --accesses --json`` prints exactly this."""
+    """The accesses of one warp; ``accesses_document`` is written."""
 
     schema: str = ACCESSES_SCHEMA
     time_utc: str
@@ -224,6 +261,15 @@ class AccessProfile(Trace, frozen=True, kw_only=True):
         of_block_B = self._block_B(kind)
         x, y, z = self.grid
         return None if of_block_B is None else of_block_B * x * y * z
+
+
+def accesses_document(profile: AccessProfile) -> AccessProfile:
+    """Return a profile to be written as JSON: a request is its row and its lanes' places there."""
+    written = bytearray()
+    for request in profile.requests:
+        written += b"," + msgspec.json.encode(request)
+    requests = msgspec.Raw(b"[" + written[1:] + b"]")
+    return msgspec.structs.replace(profile, requests=requests)
 
 
 class Sectors(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,9 @@ could not be measured, its configuration, its ``values``, ``skipped`` with the r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 from typing import Any, Literal
 
 import msgspec
@@ -25,6 +28,29 @@ Why = Literal["cannot", "failed", "wrong", "lost", "short"]
 with an engine that was ended from outside, or memory was short at that time."""
 PASSING = frozenset[Why]({"lost", "short"})
 """Reasons that are none of the configuration's: another try measures such a point."""
+
+
+Outcome = RunResult | str | None
+"""Of a configuration: its result, or why it has none; None: it is still to be measured."""
+
+
+@dataclass(frozen=True)
+class SweepOutcomes:
+    """What came of each configuration of a sweep, in row-major order of the axes.
+
+    Tables and charts need no more, and a configuration that cannot run costs nothing here.
+    """
+
+    title: str
+    points: int
+    """Configurations that the sweep was made of: some of the axes' may be none of its own."""
+    axes: Mapping[str, Sequence[Any]]
+    outcomes: Sequence[Outcome]
+
+    @cached_property
+    def measured(self) -> list[RunResult]:
+        """The results."""
+        return [one for one in self.outcomes if isinstance(one, RunResult)]
 
 
 class SweptRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +84,18 @@ class SweepDocument(msgspec.Struct, frozen=True, kw_only=True):
     def measured(self) -> list[RunResult]:
         """The runs' documents."""
         return [entry.run for entry in self.runs if entry.run is not None]
+
+    @property
+    def outcomes(self) -> SweepOutcomes:
+        """What came of each of the axes' configurations; an entry beside the axes is left out."""
+        axes = {name: tuple(map(_hashable, values)) for name, values in self.axes.items()}
+        found = {
+            tuple(_hashable(entry.values[name]) for name in axes): entry.run or entry.skipped
+            for entry in self.runs
+            if set(axes) <= set(entry.values)
+        }
+        known = list(map(found.get, product(*axes.values())))
+        return SweepOutcomes(self.title, self.points, axes, known)
 
 
 def sweep_json(document: SweepDocument) -> bytes:
@@ -129,6 +167,10 @@ def _read_entry(data: msgspec.Raw) -> SweptRun:
     return SweptRun(
         values=head.values, config=head.config, run=run, skipped=head.skipped, why=head.why
     )
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def values_at(axes: Mapping[str, Sequence[Any]], number: int) -> dict[str, Any]:

@@ -189,7 +189,7 @@ def _charts(report: Report, stored: ComparisonResult | None) -> list[Callable[[]
     found: list[Callable[[], ChartSpec]] = []
     sweep = _sweep(report)
     if sweep is not None and len(drawn) > 1:
-        found.append(partial(chart_of_sweep, sweep))
+        found.append(partial(chart_of_sweep, sweep.outcomes))
     elif len({r.config.workload for r in drawn}) == 1 and len(drawn) > 1:
         found.append(partial(sweep_chart, drawn))
     if stored is not None:

@@ -15,7 +15,7 @@ from gpuexplorer.core.knobs import BLOCK_AXES
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import EMPTY, Cell, Column, Medium, Role, Row, Sheet
-from gpuexplorer.core.sweep import SweepDocument, SweptRun, values_at
+from gpuexplorer.core.sweep import Outcome, SweepDocument, SweptRun, values_at
 from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.exchange.table import size_words, switches_text, tunables_text
 
@@ -49,9 +49,6 @@ COLUMNS = (
 WAITING = "waiting"
 SHOWN = 10
 """Configurations that a terminal lists."""
-
-Outcome = RunResult | str | None
-"""Of a configuration: its result, or why it has none; None: it is still to be measured."""
 
 
 def sheet_of(document: SweepDocument) -> Sheet:

@@ -68,7 +68,7 @@ def kind(panel: Panel, name: str) -> list[Series]:
 
 def test_threads_in_x_and_y_make_a_heat_map_with_the_best_framed() -> None:
     document = sweep(BLOCKS)
-    (panel,) = panels(chart_of_sweep(document))
+    (panel,) = panels(chart_of_sweep(document.outcomes))
     (heat,) = kind(panel, "heat")
     (frame,) = kind(panel, "outline")
     assert panel.x.categories == ("1", "8", "16", "32")
@@ -92,7 +92,7 @@ def test_a_size_makes_lines_on_logarithmic_axes_with_their_intervals() -> None:
     axes: dict[str, list[Any]] = {
         "variant": ["naive", "tiled"], "size.N": [64, 128, 256, 512], "precision": ["fp32"],
     }  # fmt: skip
-    (panel,) = panels(chart_of_sweep(sweep(axes)))
+    (panel,) = panels(chart_of_sweep(sweep(axes).outcomes))
     assert (panel.x.scale, panel.y.scale) == ("log", "log")
     assert list(panel.x.ticks) == [64, 128, 256, 512]
     lines = kind(panel, "line")
@@ -106,7 +106,7 @@ def test_a_size_makes_lines_on_logarithmic_axes_with_their_intervals() -> None:
 
 def test_sizes_beside_blocks_make_the_best_of_each_and_a_map_of_each() -> None:
     document = sweep({**BLOCKS, "size.N": [64, 128, 256]})
-    chart = chart_of_sweep(document)
+    chart = chart_of_sweep(document.outcomes)
     best, *maps = panels(chart)
     (line,) = kind(best, "line")
     runs = document.measured
@@ -120,12 +120,14 @@ def test_sizes_beside_blocks_make_the_best_of_each_and_a_map_of_each() -> None:
 
 
 def test_one_number_makes_lines_two_make_a_map_and_names_make_bars() -> None:
-    (panel,) = panels(chart_of_sweep(sweep({"block.x": [1, 2, 4, 8]})))
+    (panel,) = panels(chart_of_sweep(sweep({"block.x": [1, 2, 4, 8]}).outcomes))
     assert kind(panel, "line")
-    (panel,) = panels(chart_of_sweep(sweep({"block.x": [1, 2], "tunable.TILE": [4, 8, 16]})))
+    (panel,) = panels(
+        chart_of_sweep(sweep({"block.x": [1, 2], "tunable.TILE": [4, 8, 16]}).outcomes)
+    )
     assert kind(panel, "heat")
     (panel,) = panels(
-        chart_of_sweep(sweep({"variant": ["naive", "tiled"], "fill": ["normal", "zeros"]}))
+        chart_of_sweep(sweep({"variant": ["naive", "tiled"], "fill": ["normal", "zeros"]}).outcomes)
     )
     (stems,) = kind(panel, "stems")
     assert panel.y.categories == (
@@ -149,7 +151,7 @@ def test_one_number_makes_lines_two_make_a_map_and_names_make_bars() -> None:
 def test_the_axes_decide_the_chart(
     axes: dict[str, list[Any]], drawn: str, x: str, count: int
 ) -> None:
-    found = panels(chart_of_sweep(sweep(axes)))
+    found = panels(chart_of_sweep(sweep(axes).outcomes))
     assert len(found) == count
     for panel in found:
         assert kind(panel, drawn)
@@ -162,7 +164,7 @@ def test_more_lines_than_a_panel_holds_go_to_panels_side_by_side() -> None:
         "precision": ["fp64", "fp32", "fp16"],
         "size.N": [64, 128],
     }
-    chart = chart_of_sweep(sweep(axes))
+    chart = chart_of_sweep(sweep(axes).outcomes)
     assert [p.title for p in panels(chart)] == ["a", "b", "c", "d", "e"]
     assert [len(row) for row in chart.rows] == [3, 2]
     assert all(len(kind(p, "line")) == 3 for p in panels(chart))
@@ -170,7 +172,7 @@ def test_more_lines_than_a_panel_holds_go_to_panels_side_by_side() -> None:
 
 def test_what_is_left_out_is_said() -> None:
     sizes = list(range(64, 64 + 32 * (MOST_PANELS + 3), 32))
-    chart = chart_of_sweep(sweep({**BLOCKS, "size.N": sizes}))
+    chart = chart_of_sweep(sweep({**BLOCKS, "size.N": sizes}).outcomes)
     assert len(panels(chart)) == 1 + MOST_PANELS
     assert f"The first {MOST_PANELS} of {MOST_PANELS + 3} values of N are shown." in chart.notes
     assert any(
@@ -179,7 +181,7 @@ def test_what_is_left_out_is_said() -> None:
         for note in chart.notes
     )
     fills = [f"f{i}" for i in range(MOST_BARS + 5)]
-    (bars,) = panels(chart_of_sweep(sweep({"fill": fills})))
+    (bars,) = panels(chart_of_sweep(sweep({"fill": fills}).outcomes))
     assert bars.title == f"(the first {MOST_BARS} of {MOST_BARS + 5})"
 
 
@@ -188,7 +190,7 @@ def test_figures_that_cannot_be_true_are_not_shown_and_that_is_said() -> None:
     timing = msgspec.structs.replace(document.measured[1].timing, suspect="too fast")
     odd = msgspec.structs.replace(document.measured[1], timing=timing)
     runs = [document.runs[0], msgspec.structs.replace(document.runs[1], run=odd), document.runs[2]]
-    chart = chart_of_sweep(msgspec.structs.replace(document, runs=runs))
+    chart = chart_of_sweep(msgspec.structs.replace(document, runs=runs).outcomes)
     (line,) = kind(panels(chart)[0], "line")
     assert line.x.tolist() == [64, 256]
     assert "1 cannot be true and is not shown." in chart.notes
@@ -205,7 +207,7 @@ def test_without_operations_bytes_are_shown_and_without_bytes_the_time() -> None
             )
             for e in document.runs
         ]
-        return chart_of_sweep(msgspec.structs.replace(document, runs=runs))
+        return chart_of_sweep(msgspec.structs.replace(document, runs=runs).outcomes)
 
     (panel,) = panels(without(None, 1e9))
     assert panel.z is not None and panel.z.unit == "B/s"
@@ -218,7 +220,7 @@ def test_without_operations_bytes_are_shown_and_without_bytes_the_time() -> None
 
 def test_nothing_measured_is_nothing_to_draw() -> None:
     with pytest.raises(ValueError, match="nothing to draw"):
-        chart_of_sweep(sweep({"block.x": [64, 128], "block.y": [64]}))
+        chart_of_sweep(sweep({"block.x": [64, 128], "block.y": [64]}).outcomes)
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -233,7 +235,7 @@ def test_nothing_measured_is_nothing_to_draw() -> None:
     ],
 )
 def test_no_text_is_clipped(axes: dict[str, list[Any]], theme: str, tmp_path: Path) -> None:
-    chart = spec.decode(spec.encode(chart_of_sweep(sweep(axes))))
+    chart = spec.decode(spec.encode(chart_of_sweep(sweep(axes).outcomes)))
     with mpl.rc_context(render._settings(chart, THEMES[theme])):
         figure = render.draw(chart, THEMES[theme])
         figure.draw_without_rendering()
@@ -249,5 +251,7 @@ def test_no_text_is_clipped(axes: dict[str, list[Any]], theme: str, tmp_path: Pa
 
 
 def test_a_file_is_drawn(tmp_path: Path) -> None:
-    render.render(chart_of_sweep(sweep({**BLOCKS, "size.N": [64, 128]})), tmp_path / "a.png")
+    render.render(
+        chart_of_sweep(sweep({**BLOCKS, "size.N": [64, 128]}).outcomes), tmp_path / "a.png"
+    )
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")

@@ -8,7 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpuexplorer.core.accesses import ACCESSES_SCHEMA, AccessProfile
+from gpuexplorer.core.accesses import (
+    ACCESSES_SCHEMA,
+    AccessProfile,
+    AccessRequest,
+    AccessRequests,
+)
 from tests.backends.opencl_support import device
 from tests.support.cli import assert_one_sentence, run_cli
 
@@ -39,14 +44,16 @@ def test_the_document_holds_the_requests_of_the_warp_that_was_asked_for(tmp_path
         "--accesses", "--launch", "1", "--warp", "3", "--json", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    profile = msgspec.json.decode(done.stdout.encode(), type=AccessProfile)
+    document = msgspec.json.decode(done.stdout.encode())
+    requests = msgspec.convert(document.pop("requests"), list[AccessRequest])
+    profile = msgspec.convert(document | {"requests": AccessRequests()}, AccessProfile)
     assert (profile.schema, profile.entry, profile.look.warp) == (ACCESSES_SCHEMA, "finalSum", 3)
     assert profile.compiled is not None and profile.compiled.unknown is None
     assert profile.compiled.arch == "sm_90"
     assert {("global", "read"), ("shared", "write")} <= {
         (one.space, one.kind) for one in profile.compiled.found if one.line
     }
-    first = profile.requests[0]
+    first = requests[0]
     assert profile.rows[first.row].text == "sums[i]"
     assert first.offsets_B == tuple(4 * (96 + lane) for lane in range(32))
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-import tracemalloc
 from pathlib import Path
-from random import Random
 
 import msgspec
 import pytest
@@ -14,9 +11,8 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core import language
-from gpuexplorer.core.accesses import AccessProfile, AccessRequest
+from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.gui.model.live import Run
-from gpuexplorer.gui.model.warp import PackedRequests
 from gpuexplorer.gui.panels.accesses import AccessesJob, AccessesView
 from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.loader import keep_manifest
@@ -162,24 +158,3 @@ def test_what_cannot_be_counted_says_why(qtbot: QtBot, open_window: OpenWindow) 
     assert isinstance(view, AccessesView)
     until(qtbot, lambda: "This variant is no kernel" in view.empty.text)
     assert not view.count_button.isEnabled()
-
-
-def test_requests_that_are_kept_take_a_third_and_come_back_as_they_were() -> None:
-    rng = Random(7)
-    requests = tuple(
-        AccessRequest(
-            row, tuple(None if rng.random() < 0.2 else rng.randrange(1 << 20) for _ in range(32))
-        )
-        for row in range(300)
-    )
-    tracemalloc.start()
-    try:
-        kept = PackedRequests(requests)
-        gc.collect()
-        packed_B = tracemalloc.get_traced_memory()[0]
-        again = tuple(kept)
-        as_objects_B = tracemalloc.get_traced_memory()[0] - packed_B
-    finally:
-        tracemalloc.stop()
-    assert again == requests and kept[1:3] == list(requests[1:3])
-    assert packed_B < as_objects_B / 3

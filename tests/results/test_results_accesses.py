@@ -95,7 +95,8 @@ def test_what_is_left_out_is_said_below_the_table(laboratory: Laboratory) -> Non
     assert whole.limits == ()
     unknown = {"block_B": None, "block_read_B": None, "block_written_B": None}
     arrays = tuple(msgspec.structs.replace(one, **unknown) for one in whole.arrays)
-    cut = msgspec.structs.replace(whole, arrays=arrays, lost=1234, requests=whole.requests[:7])
+    few = AccessRequests.of([0] * 7, [[0] * WARP] * 7)
+    cut = msgspec.structs.replace(whole, arrays=arrays, lost=1234, requests=few)
     notes = " ".join(sheet_of(cut).notes)
     assert "1\u202f234 later accesses of these lanes found no room" in notes
     assert "the first 7 of 129 requests" in notes

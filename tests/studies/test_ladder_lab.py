@@ -12,6 +12,7 @@ import gpuexplorer
 from gpuexplorer.core.accesses import (
     AccessLook,
     AccessProfile,
+    AccessRequests,
     AccessRow,
     Sectors,
     sectors_of,
@@ -196,8 +197,8 @@ class Counting(StudyMachine):
         )
         return AccessProfile(
             entry="kernel", block=(16, 16, 1), grid=(3, 2, 1), look=look, warps=8,
-            rows=(row, shared), arrays=(), requests=(), requests_total=8, lost=self._lost,
-            time_utc="", config=config, device=DeviceSummary.of(cpu()),
+            rows=(row, shared), arrays=(), requests=AccessRequests(), requests_total=8,
+            lost=self._lost, time_utc="", config=config, device=DeviceSummary.of(cpu()),
             environment=Environment(gpuexplorer=None, python=None),
         )  # fmt: skip
 

@@ -72,13 +72,12 @@ def stride_B(profile: AccessProfile, number: int) -> int | None:
 
     Lanes at the same place do not count.
     """
-    for request in profile.requests:
-        if request.row == number:
-            at = request.offsets_B
-            there = [place for place in at if place is not None]
-            steps = [b - a for a, b in pairwise(there) if a != b]
-            return max(set(steps), key=steps.count) if steps else None
-    return None
+    first = profile.requests.first_of(number)
+    if first is None:
+        return None
+    there = [place for place in profile.requests[first].offsets_B if place is not None]
+    steps = [b - a for a, b in pairwise(there) if a != b]
+    return max(set(steps), key=steps.count) if steps else None
 
 
 def _scattered(profile: AccessProfile, number: int, row: AccessRow) -> str:

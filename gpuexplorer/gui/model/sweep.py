@@ -17,7 +17,7 @@ from gpuexplorer.charts.words import median_words
 from gpuexplorer.core.axis_words import values_words
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.sweep import PASSING, SweepDocument, read_sweep, sweep_json
+from gpuexplorer.core.sweep import PASSING, SweepDocument, SweepOutcomes, read_sweep, sweep_json
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.model.part_file import check_texts, origin_words
 from gpuexplorer.history.model import Group
@@ -58,19 +58,22 @@ class HeldSweep:
 
     def chart(self, figure: Figure | None = None) -> ChartSpec:
         """Return the chart of what is known so far; keys are the cells' numbers."""
-        return chart_of_sweep(self._so_far, figure=figure, waiting=True)
+        return chart_of_sweep(self.outcomes, figure=figure, waiting=True)
 
     @property
     def caption(self) -> Caption | None:
         """What its runs have in common; None before the first."""
-        return sweep_caption(self._so_far)
+        return sweep_caption(self.outcomes)
 
     @cached_property
-    def _so_far(self) -> SweepDocument:
+    def outcomes(self) -> SweepOutcomes:
+        """What came of each cell so far."""
         if self.document is not None:
-            return self.document
+            return self.document.outcomes
         assert self.workload is not None  # only a file brings a sweep without one
-        return sweep_document(self.space, self.workload, self.cells, group=self.group)
+        found = [cell.result or cell.skipped for cell in self.cells]
+        title, axes = self.workload.manifest.title, self.space.values
+        return SweepOutcomes(title, len(found), axes, found)
 
     @property
     def best(self) -> int | None:

@@ -8,10 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast, overload
-
-import msgspec
-import numpy as np
 
 from gpuexplorer.core.accesses import (
     BANK_B,
@@ -19,7 +15,6 @@ from gpuexplorer.core.accesses import (
     SECTOR_B,
     WARP,
     AccessProfile,
-    AccessRequest,
 )
 from gpuexplorer.core.units import count, plural
 
@@ -48,43 +43,6 @@ class RequestPicture:
     starts: tuple[int, ...]
     """The first byte of each sector in its array; empty for banks."""
     words: str
-
-
-class PackedRequests(Sequence[AccessRequest]):
-    """Requests in two blocks of memory, a fifth of what they take as objects of their own."""
-
-    def __init__(self, requests: Sequence[AccessRequest]) -> None:
-        self._rows = [request.row for request in requests]
-        offsets = [[-1 if at is None else at for at in one.offsets_B] for one in requests]
-        self._offsets_B = np.array(offsets, np.int64).reshape(len(requests), WARP)
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, index: int) -> AccessRequest: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[AccessRequest]: ...
-
-    def __getitem__(self, index: int | slice) -> AccessRequest | Sequence[AccessRequest]:
-        """Return one as an object, or some."""
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        places = self._offsets_B[index].tolist()
-        return AccessRequest(self._rows[index], tuple(None if at < 0 else at for at in places))
-
-
-def packed(profile: AccessProfile) -> AccessProfile:
-    """Return a profile to be kept; ``unpacked`` returns one to be written."""
-    requests = PackedRequests(profile.requests)
-    return msgspec.structs.replace(profile, requests=cast(tuple[AccessRequest, ...], requests))
-
-
-def unpacked(profile: AccessProfile) -> AccessProfile:
-    """Return a profile with every request as an object."""
-    return msgspec.structs.replace(profile, requests=tuple(profile.requests))
 
 
 def picture(profile: AccessProfile, index: int) -> RequestPicture:

@@ -16,7 +16,8 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.analysis.compiled_accesses import compiled_accesses
 from gpuexplorer.charts.caption import Caption
-from gpuexplorer.core.accesses import AccessLook, AccessProfile, CompiledAccesses
+from gpuexplorer.core.accesses import AccessLook, AccessProfile, CompiledAccesses, accesses_document
+from gpuexplorer.core.chunked import encode
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import Cancelled, ExplorerError, InputError
 from gpuexplorer.core.language import tr
@@ -26,7 +27,7 @@ from gpuexplorer.engine.accesses import middle_looks
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
-from gpuexplorer.gui.model.warp import grid_words, packed, picture, unpacked
+from gpuexplorer.gui.model.warp import grid_words, picture
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.kernel_worker import Answer, KernelWorker, Question
 from gpuexplorer.gui.panels.recording_view import RecordingView, column_of
@@ -279,10 +280,10 @@ class AccessesView(RecordingView):
         profile = outcome[0] if isinstance(outcome, tuple) else None
         if isinstance(outcome, tuple) and isinstance(profile, AccessProfile):
             if outcome[1] is not None:
-                self.beside = packed(outcome[1])
+                self.beside = outcome[1]
             self.show_profile(profile)
             if outcome[2]:
-                self.requests_counted.emit(tuple(map(packed, outcome[2])))
+                self.requests_counted.emit(tuple(outcome[2]))
         self.refresh()
         self.counted.emit(profile or outcome)
 
@@ -302,7 +303,7 @@ class AccessesView(RecordingView):
 
     def show_profile(self, profile: AccessProfile) -> None:
         """Show what was counted, and ask the compiler what becomes of it."""
-        self.shown = profile = packed(profile)
+        self.shown = profile
         self._asked += 1
         experiment = self._session.experiment
         question = Question(
@@ -379,10 +380,9 @@ class AccessesView(RecordingView):
         drawn = self.warp.shown
         if self.shown is None or not key or (drawn is not None and str(drawn.row) == key):
             return
-        for number, request in enumerate(self.shown.requests):
-            if str(request.row) == key:
-                self.scrubber.setValue(number)
-                return
+        number = self.shown.requests.first_of(int(key))
+        if number is not None:
+            self.scrubber.setValue(number)
 
     # ---- files
 
@@ -394,7 +394,7 @@ class AccessesView(RecordingView):
         config = profile.config
         return Exported(
             f"{config.workload}-{config.variant}-{config.precision}-accesses",
-            lambda: shared(msgspec.json.encode(unpacked(profile)), [profile.environment]) + b"\n",
+            lambda: shared(encode(accesses_document(profile)), [profile.environment]) + b"\n",
             csv=lambda path: write_sheet(sheet_of(profile), path),
             formats=FORMATS,
         )

@@ -152,6 +152,6 @@ def sweep_files(
         found = document()
         if not found.measured:
             raise InputError("nothing of the sweep was measured", remedy="let it measure first")
-        return chart_of_sweep(found, figure=figure)
+        return chart_of_sweep(found.outcomes, figure=figure)
 
     return Exported(stem, lambda: sweep_json(document()), csv, chart)
