@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from gpuexplorer.analysis.advice.accesses import access_advice
-from gpuexplorer.core.accesses import AccessLook, AccessProfile
+from gpuexplorer.core.accesses import WARP, AccessLook, AccessProfile, AccessRequests
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.sheet import Medium
 from gpuexplorer.measure.laboratory import Laboratory
