@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from gpuexplorer.charts.sweep import MOST_PANELS, chart_of_sweep
 from gpuexplorer.charts.sweep_panels import MOST_BARS
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import RunResult, Throughput
-from gpuexplorer.core.sweep import SweepDocument, SweptRun
+from gpuexplorer.core.sweep import SweepDocument, SweepOutcomes, SweptRun
 from tests.support.results import made_result
 
 BLOCKS: dict[str, list[Any]] = {"block.x": [1, 8, 16, 32], "block.y": [1, 4, 64]}
@@ -216,6 +217,21 @@ def test_without_operations_bytes_are_shown_and_without_bytes_the_time() -> None
     (heat,), (frame,) = kind(panel, "heat"), kind(panel, "outline")
     best = int(np.nanargmin(heat.z))
     assert (frame.x[0], frame.y[0]) == (heat.x[best], heat.y[best])
+
+
+def test_configurations_without_a_figure_cost_next_to_nothing() -> None:
+    measured = sweep({"block.x": [1], "block.y": [1]}).measured
+    wide = {"block.x": range(1, 101), "block.y": range(1, 101)}
+    reason = "too many threads"
+    outcomes = SweepOutcomes("", 10_000, wide, [*measured, *[reason] * 5000, *[None] * 4999])
+    chart_of_sweep(outcomes)  # what it loads and remembers
+    before = sys.getallocatedblocks()
+    (panel,) = panels(chart_of_sweep(outcomes))
+    kept = sys.getallocatedblocks() - before
+    (heat,) = kind(panel, "heat")
+    assert np.isfinite(heat.z).sum() == 1 and np.isnan(heat.z).sum() == 5000
+    assert heat.keys[-1] == "9999" and (heat.x[-1], heat.y[-1]) == (99, 99)
+    assert kept < 1.1 * 10_000  # a key of each
 
 
 def test_nothing_measured_is_nothing_to_draw() -> None:
