@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +31,7 @@ def lines(points: Points, x: str, by_line: Sequence[str], title: str, height: fl
     """Return one line for each combination of ``by_line``, against a number."""
     drawn: list[Series] = []
     for colour, (key, group) in enumerate(points.groups(by_line)):
-        drawn += _line(group, x, _names(by_line, key), colour)
+        drawn += _line(group, x, _names(dict(zip(by_line, key, strict=True))), colour)
     return _lines_panel(points, x, drawn, title, height)
 
 
@@ -48,7 +48,7 @@ def fastest_lines(
     named = over if len(kept) <= MOST_WORDS else ()
     drawn: list[Series] = []
     for colour, (key, group) in enumerate(best_points.groups(by_line)):
-        drawn += _line(group, x, _names(by_line, key), colour, named)
+        drawn += _line(group, x, _names(dict(zip(by_line, key, strict=True))), colour, named)
     return _lines_panel(best_points, x, drawn, "The best block of each", height)
 
 
@@ -202,7 +202,7 @@ def bars(points: Points, title: str) -> Panel:
             label="",
             low=-0.6,
             high=len(points.numbers) - 0.4,
-            categories=tuple(_names(points.axes, _key(points, n)) for n in points.numbers),
+            categories=tuple(_names(values_at(points.axes, int(n))) for n in points.numbers),
         ),
         series=(
             series(
@@ -222,10 +222,6 @@ def bars(points: Points, title: str) -> Panel:
     )  # fmt: skip
 
 
-def _key(points: Points, number: int) -> tuple[Any, ...]:
-    return tuple(values_at(points.axes, number).values())
-
-
 def _why(outcome: Outcome) -> str:
     """Say in a few words why a configuration has no figure."""
     if outcome is None:
@@ -233,5 +229,5 @@ def _why(outcome: Outcome) -> str:
     return CANNOT_BE_TRUE if outcome == CANNOT_BE_TRUE else "cannot run"
 
 
-def _names(names: Iterable[str], key: Sequence[Any]) -> str:
-    return ", ".join(named_value(name, value) for name, value in zip(names, key, strict=True))
+def _names(values: Mapping[str, Any]) -> str:
+    return ", ".join(named_value(name, value) for name, value in values.items())
