@@ -74,7 +74,7 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
         with running(bus, environment) as daemon:
             assert daemon.stdout is not None
             address = environment["DBUS_SESSION_BUS_ADDRESS"] = daemon.stdout.readline().strip()
-            reader = Reader(address)  # first: Qt may miss who asks for announcements as it starts
+            reader = Reader(address)
             with running([sys.executable, "-c", WINDOW], environment):
                 yield reader
     finally:
@@ -110,6 +110,7 @@ def is_off(reader: Reader, box: Thing) -> None:
 
 def test_a_block_is_chosen_measured_and_heard_without_eyes_or_mouse(reader: Reader) -> None:
     window = eventually(lambda: reader.window("GPU Explorer"))
+    reader.listen()
     live = eventually(lambda: reader.find(window, "check box", name="Live"))
     eventually(lambda: is_on(reader, live))  # by itself, at the first start
     reader.press("Esc")

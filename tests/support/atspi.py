@@ -44,11 +44,14 @@ class Reader:
         """Apart, so that an answer is never waited for behind announcements."""
         heard = MatchRule(type="signal", interface=f"{ATSPI}.Event.Object", member="Announcement")
         self._ears.send_and_get_reply(message_bus.AddMatch(heard))
+        self._root = Thing(f"{ATSPI}.Registry", "/org/a11y/atspi/accessible/root")
+
+    def listen(self) -> None:
+        """Ask for announcements, once the program runs: as it starts, Qt may miss it."""
         registry = DBusAddress("/org/a11y/atspi/registry", f"{ATSPI}.Registry", f"{ATSPI}.Registry")
         self._bus.send_and_get_reply(
             new_method_call(registry, "RegisterEvent", "s", ("Object:Announcement",))
         )
-        self._root = Thing(f"{ATSPI}.Registry", "/org/a11y/atspi/accessible/root")
 
     # ---- what is there
 
