@@ -46,6 +46,12 @@ PAST_THE_LIBRARIES: dict[str, tuple[Sizes, Tiles]] = {
          ((1, 7), {"ROWS": 16, "COLS": 8}), ((1, 4), {"ROWS": 64, "COLS": 64}),
          ((4, 4), {"ROWS": 16, "COLS": 32, "PAST": 0})],
     ),
+    # Rows of whole lines in some precisions and not in others, and threads beyond the last square.
+    "transpose lines": (
+        [{"N": n} for n in (1, 31, 40, 48, 256, 257)],
+        [((1, 1), {"DOWN": 32, "ACROSS": 2}), ((2, 3), {"DOWN": 1, "ACROSS": 1}),
+         ((4, 1), {"DOWN": 2, "ACROSS": 8, "AHEAD": 0})],
+    ),
     "conv2d padded": (
         [dict(zip("BCKHR", size, strict=True))
          for size in ((1, 1, 1, 4, 1), (2, 3, 7, 31, 3), (1, 4, 24, 64, 5), (1, 1, 2, 257, 7))],

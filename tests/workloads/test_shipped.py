@@ -33,7 +33,7 @@ def test_what_is_shipped() -> None:
     assert offered["matmul"] >= {"naive", "uncoalesced", "tiled", "torch", "numpy", "cublas"}
     assert offered["matmul"] >= {"register_tile", "packed", "panels", "cache_blocked"}
     assert offered["stream"] >= {"copy", "scale", "add", "triad"}
-    assert offered["transpose"] >= {"naive", "tiled", "padded", "streamed"}
+    assert offered["transpose"] >= {"naive", "tiled", "padded", "streamed", "lines"}
     assert offered["reduction"] >= {"tree", "shuffle"}
     assert offered["scan"] >= {"hillis_steele", "work_efficient", "shuffle", "look_back"}
     assert offered["histogram"] >= {"global", "shared", "copies"}

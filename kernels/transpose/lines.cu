@@ -1,0 +1,84 @@
+// Whole lines of a CPU's cache: LANES rows of LANES elements are turned around in as many vector
+// registers of 64 bytes. Each line of A is read once and whole, and each line of B is written once
+// and whole, past the caches: nobody here needs it again, and a CPU would fetch it before it writes.
+//
+// A thread turns DOWN * LANES rows of ACROSS * LANES columns around. It goes down the rows, so that it
+// writes along those of B, and asks for the line beside each before it comes back from below for it.
+#define LANES (512 / REAL_BITS)  // elements in 64 bytes
+#if REAL_BITS == 64
+typedef unsigned long long Bits;
+#elif REAL_BITS == 32
+typedef unsigned int Bits;
+#else
+typedef unsigned short Bits;
+#endif
+typedef Bits Lanes __attribute__((ext_vector_type(LANES)));
+struct Line {
+    Lanes native;
+};
+
+// Squares of D x D beside the diagonal change places: lane j of the upper row and of the lower one.
+#define UPPER(j, D) ((j) & (D) ? LANES + (j) - (D) : (j))
+#define LOWER(j, D) ((j) & (D) ? LANES + (j) : (j) + (D))
+#define OF_4(row, j, D) row(j, D), row(j + 1, D), row(j + 2, D), row(j + 3, D)
+#define OF_8(row, j, D) OF_4(row, j, D), OF_4(row, j + 4, D)
+#if LANES == 8
+#define OF_ALL(row, D) OF_8(row, 0, D)
+#elif LANES == 16
+#define OF_ALL(row, D) OF_8(row, 0, D), OF_8(row, 8, D)
+#else
+#define OF_ALL(row, D) OF_8(row, 0, D), OF_8(row, 8, D), OF_8(row, 16, D), OF_8(row, 24, D)
+#endif
+
+template <int D> __device__ __forceinline__ void exchange(Line *rows)
+{
+#pragma unroll
+    for (int y = 0; y < LANES; y++) {
+        if ((y & D) == 0) {
+            Lanes upper = rows[y].native, lower = rows[y + D].native;
+            rows[y].native = __builtin_shufflevector(upper, lower, OF_ALL(UPPER, D));
+            rows[y + D].native = __builtin_shufflevector(upper, lower, OF_ALL(LOWER, D));
+        }
+    }
+}
+
+__global__ void transposeLines(const real *A, real *B, int N)
+{
+    int top = (blockIdx.y * blockDim.y + threadIdx.y) * DOWN * LANES;
+    int left = (blockIdx.x * blockDim.x + threadIdx.x) * ACROSS * LANES;
+    int bottom = min(top + DOWN * LANES, N), right = min(left + ACROSS * LANES, N);
+    bool whole = N % LANES == 0;  // each row begins with a line
+#pragma unroll 1  // spares registers
+    for (int col = left; whole && col < right; col += LANES) {
+#pragma unroll 1
+        for (int row = top; row < bottom; row += LANES) {
+            Line rows[LANES];
+#pragma unroll
+            for (int y = 0; y < LANES; y++) {
+                const real *line = A + (row + y) * N + col;
+                rows[y] = *(const Line *)line;
+#if AHEAD
+                __builtin_prefetch(line + AHEAD * LANES);
+#endif
+            }
+#if LANES == 32
+            exchange<16>(rows);
+#endif
+#if LANES >= 16
+            exchange<8>(rows);
+#endif
+            exchange<4>(rows);
+            exchange<2>(rows);
+            exchange<1>(rows);
+#pragma unroll
+            for (int x = 0; x < LANES; x++) {
+                __stcs((Line *)(B + (col + x) * N + row), rows[x]);
+            }
+        }
+    }
+    for (int row = top; !whole && row < bottom; row++) {
+        for (int col = left; col < right; col++) {
+            B[col * N + row] = A[row * N + col];
+        }
+    }
+}
