@@ -53,7 +53,7 @@ def partial_warps(situation: Situation) -> Advice | None:
 def short_rows(situation: Situation) -> Advice | None:
     """Say that rows of threads do not fill the vectors of Intel's runtime."""
     block = situation.block
-    if block is None or not shape.vectorizes(situation) or situation.neighbours == "none":
+    if block is None or not shape.vectorizes(situation) or situation.neighbours in shape.ALONE:
         return None
     used = shape.vector_lanes(block)
     saves = (1 - used) * VECTOR_SHARE * (UNDECLARED if situation.neighbours is None else 1.0)

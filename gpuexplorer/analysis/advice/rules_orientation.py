@@ -76,11 +76,14 @@ def strides(situation: Situation) -> Advice | None:
     """Say that reads or writes go in strides through memory, where nothing else asks for more.
 
     Silent near the roof, for arrays that the inner caches hold, and where arithmetic is the roof.
+    Threads that take pieces of their own go in strides only where warps take a step together.
     """
     launch = situation.launch
-    if situation.block is None or situation.neighbours != "none" or launch.compulsory_B < CACHED_B:
+    if situation.block is None or situation.neighbours not in shape.ALONE:
         return None
-    if not situation.median_s:  # too short for the clock
+    if situation.neighbours == "pieces" and not shape.has_warps(situation):
+        return None
+    if launch.compulsory_B < CACHED_B or not situation.median_s:  # too short for the clock
         return None
     place = place_of(situation)
     saves = within_roof(situation, STRIDES_SAVE)

@@ -16,6 +16,8 @@ from gpuexplorer.core.config import Block
 VECTOR = 16
 """Threads that Intel's runtime joins along x; those left over run one after the other (measured:
 a row of 17 takes as long as two of 16, one of 15 fifteen times as long)."""
+ALONE = ("none", "pieces")
+"""Declared of variants whose threads take nothing together with those beside them."""
 BLOCK_COST_S = 15e-9
 """What starting one block costs a CPU thread, carefully: 24 ns were measured on one of 2.0 GHz."""
 FEW_WAVES = 4
@@ -54,7 +56,7 @@ def lanes(situation: Situation, block: Block) -> float:
     """Return the share of lanes in use, of warps or of vectors."""
     if has_warps(situation):
         return warp_lanes(block)
-    if vectorizes(situation) and situation.neighbours != "none":
+    if vectorizes(situation) and situation.neighbours not in ALONE:
         return vector_lanes(block)
     return 1.0
 

@@ -70,7 +70,8 @@ class Situation:
     """One run and what surrounds it. A figure that is not known is None.
 
     ``neighbours`` is the block axis along which neighbouring threads touch neighbouring elements,
-    as the manifest declares it: ``x``, ``y`` or ``none`` (different for reads and writes).
+    as the manifest declares it: ``x``, ``y``, ``none`` (different for reads and writes), or
+    ``pieces`` (each thread takes whole pieces of its own).
     ``dimensions`` counts the block's sliders, 0 where the variant chooses its own blocks.
     ``look`` tells what a changed configuration would launch, None when it cannot be launched.
     """

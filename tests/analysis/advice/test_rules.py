@@ -124,6 +124,13 @@ def test_a_plain_transpose_far_from_the_roof_is_told_of_its_strides() -> None:
     assert "strides" not in tiled
 
 
+def test_threads_that_take_pieces_of_their_own_go_in_strides_in_warps_alone() -> None:
+    run: dict[str, Any] = {"variant": "in_registers", "block": (16, 16), "size": {"": 2048}}
+    assert "strides" not in said("transpose", median_s=0.0177, **run)
+    on_card = said("transpose", median_s=1e-3, on=H100, **run)
+    assert on_card["strides"].change == Change(variant="tiled")
+
+
 # ---- occupancy
 
 
