@@ -1,6 +1,7 @@
 // Whole lines of a CPU's cache: LANES rows of LANES elements are turned around in as many vector
 // registers of 64 bytes. Each line of A is read once and whole, and each line of B is written once
 // and whole, past the caches: nobody here needs it again, and a CPU would fetch it before it writes.
+// Where rows do not begin with a line, parts of two are moved, and B goes through the caches.
 //
 // A thread turns DOWN * LANES rows of ACROSS * LANES columns around. It goes down the rows, so that it
 // writes along those of B, and asks for the line beside each before it comes back from below for it.
@@ -14,6 +15,9 @@ typedef unsigned short Bits;
 #endif
 typedef Bits Lanes __attribute__((ext_vector_type(LANES)));
 struct Line {
+    Lanes native;
+};
+struct __attribute__((packed)) Unaligned {  // across two lines
     Lanes native;
 };
 
@@ -49,14 +53,22 @@ __global__ void transposeLines(const real *A, real *B, int N)
     int bottom = min(top + DOWN * LANES, N), right = min(left + ACROSS * LANES, N);
     bool whole = N % LANES == 0;  // each row begins with a line
 #pragma unroll 1  // spares registers
-    for (int col = left; whole && col < right; col += LANES) {
+    for (int col = left; col < right; col += LANES) {
 #pragma unroll 1
         for (int row = top; row < bottom; row += LANES) {
+            if (row + LANES > N || col + LANES > N) {  // at the edges, where the square is not whole
+                for (int y = row; y < min(row + LANES, N); y++) {
+                    for (int x = col; x < min(col + LANES, N); x++) {
+                        B[x * N + y] = A[y * N + x];
+                    }
+                }
+                continue;
+            }
             Line rows[LANES];
 #pragma unroll
             for (int y = 0; y < LANES; y++) {
                 const real *line = A + (row + y) * N + col;
-                rows[y] = *(const Line *)line;
+                rows[y].native = ((const Unaligned *)line)->native;
 #if AHEAD
                 __builtin_prefetch(line + AHEAD * LANES);
 #endif
@@ -72,13 +84,13 @@ __global__ void transposeLines(const real *A, real *B, int N)
             exchange<1>(rows);
 #pragma unroll
             for (int x = 0; x < LANES; x++) {
-                __stcs((Line *)(B + (col + x) * N + row), rows[x]);
+                real *line = B + (col + x) * N + row;
+                if (whole) {
+                    __stcs((Line *)line, rows[x]);
+                } else {
+                    ((Unaligned *)line)->native = rows[x].native;
+                }
             }
-        }
-    }
-    for (int row = top; !whole && row < bottom; row++) {
-        for (int col = left; col < right; col++) {
-            B[col * N + row] = A[row * N + col];
         }
     }
 }
