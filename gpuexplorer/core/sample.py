@@ -21,8 +21,9 @@ class SampleBatch(msgspec.Struct, frozen=True, kw_only=True):
     seconds: bytes
     counts: tuple[int, ...]
     starts_ns: tuple[int, ...]
-    phases_s: tuple[tuple[float, float, float, float, float], ...] = ()
-    """With transfers included: allocate, host→device, kernel, device→host, free of each sample."""
+    phases_s: bytes | tuple[tuple[float, float, float, float, float], ...] = b""
+    """With transfers included: allocate, host→device, kernel, device→host, free of each sample, as
+    little-endian float64; what an earlier version stored may hold rows."""
     launches: tuple[int, ...] = ()
     """Launches that each sample of a batch is the mean of; empty: one."""
     clocks_Hz: tuple[float | None, ...] = ()
@@ -34,16 +35,25 @@ class SampleBatch(msgspec.Struct, frozen=True, kw_only=True):
         return np.frombuffer(self.seconds, dtype="<f8")
 
     @property
+    def phases(self) -> npt.NDArray[np.float64]:
+        """The phases in seconds, shape (samples that have them, 5)."""
+        if isinstance(self.phases_s, bytes):
+            return np.frombuffer(self.phases_s, "<f8").reshape(-1, 5)
+        return np.array(self.phases_s, np.float64).reshape(-1, 5)
+
+    @property
     def is_whole(self) -> bool:
         """Whether its parts belong together: as many of each as there are samples or batches."""
         samples, rest = divmod(len(self.seconds), 8)
-        batches = len(self.counts)
+        batches, phases = len(self.counts), self.phases_s
+        rows, part = divmod(len(phases), 40) if isinstance(phases, bytes) else (len(phases), 0)
         return (
             not rest
             and sum(self.counts) == samples
             and min(self.counts, default=0) >= 0
             and len(self.starts_ns) == batches
-            and len(self.phases_s) in (0, samples)
+            and not part
+            and rows in (0, samples)
             and len(self.launches) in (0, batches)
             and min(self.launches, default=1) >= 1
             and len(self.clocks_Hz) in (0, batches)
@@ -64,7 +74,7 @@ def joined(batches: Sequence[SampleBatch]) -> SampleBatch:
         seconds=b"".join(b.seconds for b in batches),
         counts=tuple(chain.from_iterable(b.counts for b in batches)),
         starts_ns=tuple(chain.from_iterable(b.starts_ns for b in batches)),
-        phases_s=tuple(chain.from_iterable(b.phases_s for b in batches)),
+        phases_s=b"".join(b.phases.tobytes() for b in batches),
         launches=launches if any(n != 1 for n in launches) else (),
         clocks_Hz=clocks_Hz if any(c is not None for c in clocks_Hz) else (),
     )

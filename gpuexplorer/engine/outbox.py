@@ -177,7 +177,7 @@ def merge(batches: deque[SampleBatch]) -> SampleBatch:
         seconds=b"".join(b.seconds for b in batches),
         counts=tuple(c for b in batches for c in b.counts),
         starts_ns=tuple(t for b in batches for t in b.starts_ns),
-        phases_s=tuple(row for b in batches for row in b.phases_s),
+        phases_s=b"".join(b.phases.tobytes() for b in batches),
         launches=tuple(n for b in batches for n in b.launches),
         clocks_Hz=tuple(c for b in batches for c in b.clocks_Hz),
     )

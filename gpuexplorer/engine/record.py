@@ -188,10 +188,12 @@ class RunRecord:
 
     def _phases(self, median_s: float) -> Phases:
         """Return the phases; with transfers included, the medians over the samples."""
-        rows = [row for batch in self._batches for row in batch.phases_s]
+        rows = [batch.phases for batch in self._batches if batch.phases_s]
         if not rows:
             return msgspec.structs.replace(self.phases_s, kernel=median_s)
-        allocate, upload, kernel, download, free = (float(v) for v in np.median(rows, axis=0))
+        allocate, upload, kernel, download, free = (
+            float(v) for v in np.median(np.concatenate(rows), axis=0)
+        )
         return msgspec.structs.replace(
             self.phases_s,
             allocate=allocate,

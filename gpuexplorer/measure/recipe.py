@@ -323,7 +323,7 @@ def _sample_sequences(job: Job, sink: Sink, first_s: float) -> str:
                 seconds=np.array([phases.total_s], dtype="<f8").tobytes(),
                 counts=(1,),
                 starts_ns=(start_ns,),
-                phases_s=(phases.row(),),
+                phases_s=np.array(phases.row(), dtype="<f8").tobytes(),
             )
         )
         elapsed = time.perf_counter() - started

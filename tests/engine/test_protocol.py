@@ -55,7 +55,8 @@ def test_a_run_that_is_prepared_as_the_one_before_shares_its_parts_and_says_its_
     "parts",
     [
         {"seconds": b"\x00" * 15}, {"counts": (3,)}, {"counts": (3, -1)}, {"starts_ns": ()},
-        {"phases_s": ((0.0,) * 5,)}, {"launches": (0,)}, {"launches": (1, 1)},
+        {"phases_s": ((0.0,) * 5,)}, {"phases_s": b"\x00" * 41}, {"phases_s": b"\x00" * 40},
+        {"launches": (0,)}, {"launches": (1, 1)},
         {"clocks_Hz": (1e9, 1e9)},
     ],
 )  # fmt: skip

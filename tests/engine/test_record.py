@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from itertools import pairwise
 
@@ -129,10 +130,24 @@ def test_with_transfers_the_phases_are_medians_of_the_samples() -> None:
     one = RunRecord(prepared())
     for factor in (1.0, 2.0, 3.0):
         row = (factor, factor * 2, factor * 3, factor * 4, factor * 5)
-        one.add(msgspec.structs.replace(batch([sum(row)]), phases_s=(row,)))
+        one.add(msgspec.structs.replace(batch([sum(row)]), phases_s=np.array(row).tobytes()))
     phases = one.result().phases_s
     assert (phases.allocate, phases.kernel, phases.free) == (2.0, 6.0, 10.0)
     assert phases.compile == 0.1
+
+
+def test_with_transfers_a_sample_is_an_object_or_two() -> None:
+    sent = msgspec.msgpack.encode(
+        msgspec.structs.replace(batch([15e-3]), phases_s=np.arange(5.0).tobytes())
+    )
+    one = RunRecord(prepared())
+    before = sys.getallocatedblocks()
+    for number in range(20_000):
+        told = msgspec.msgpack.decode(sent, type=SampleBatch)
+        one.add(msgspec.structs.replace(told, starts_ns=(number * 20_000_000,)))
+        one.pack()
+    assert sys.getallocatedblocks() - before < 2 * 20_000
+    assert one.result().phases_s.kernel == 2.0
 
 
 def test_one_sample_has_no_spread_and_a_time_of_zero_no_rate() -> None:

@@ -178,5 +178,6 @@ def test_messages_of_samples_are_joined_in_order() -> None:
     assert list(both.starts_ns) == [0, 7]
     assert list(both.launches) == [1, 5]
     assert list(both.clocks_Hz) == [None, 2e9]
-    assert list(both.phases_s) == [(1, 2, 3, 4, 5)]
+    assert both.phases.tolist() == [[1, 2, 3, 4, 5]]
+    assert joined([both, both]).phases.tolist() == 2 * [[1, 2, 3, 4, 5]]
     assert not joined([plain, plain]).launches

@@ -487,7 +487,7 @@ def test_another_block_of_the_same_problem_takes_the_arrays_over() -> None:
 def test_with_transfers_each_sample_is_the_whole_sequence() -> None:
     runner, sink = Arithmetic(plan(include_transfers=True)), Diary()
     run_job(job(runner, include_transfers=True), sink)
-    row = sink.batches[0].phases_s[0]
+    (row,) = sink.batches[0].phases.tolist()
     assert len(row) == 5
     assert sink.batches[0].durations_s[0] == pytest.approx(sum(row))
     start = runner.diary.index("free")

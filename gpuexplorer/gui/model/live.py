@@ -101,11 +101,11 @@ def _structure(config: RunConfig) -> RunConfig:
     return msgspec.structs.replace(config, switches=switches)
 
 
-def phases_of(rows: Sequence[tuple[float, float, float, float, float]]) -> dict[str, float]:
-    """Return the median of each phase over some samples; empty without any."""
-    if not rows:
+def phases_of(rows: Sequence[Floats]) -> dict[str, float]:
+    """Return the median of each phase over some samples' rows of five; empty without any."""
+    if not any(map(len, rows)):
         return {}
-    middle = np.median(np.asarray(rows, dtype=np.float64), axis=0)
+    middle = np.median(np.concatenate(rows), axis=0)
     return dict(zip(PHASES, middle.tolist(), strict=True))
 
 
@@ -160,7 +160,7 @@ class Run:
     over: bool = False
     waiting_s: list[Floats] = field(default_factory=list)
     """Samples, and phases, that no row of ``rates`` holds yet."""
-    waiting_phases: list[tuple[float, float, float, float, float]] = field(default_factory=list)
+    waiting_phases: list[Floats] = field(default_factory=list)
     rates_due_s: float = -1.0
     state: TelemetrySummary | None = None
     """The device's state lately, with energy and DRAM bytes of a launch or why they are missing."""
@@ -348,7 +348,7 @@ class Live:
     def _add_rates(self, run: Run, durations_s: Floats, batches: list[SampleBatch]) -> None:
         """Add a row of medians each ``RATE_GAP_S``; the first samples make one at once."""
         run.waiting_s.append(durations_s)
-        run.waiting_phases += [row for batch in batches for row in batch.phases_s]
+        run.waiting_phases += [batch.phases for batch in batches if batch.phases_s]
         if self._end_s < run.rates_due_s:
             return
         run.rates_due_s = self._end_s + RATE_GAP_S

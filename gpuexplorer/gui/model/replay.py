@@ -263,7 +263,7 @@ def _replay_run(
     tally.extend(batch, record.readings)
     run.summary = tally.summary()
     run.warnings = run.summary.warnings
-    run.phases_s = phases_of(batch.phases_s)
+    run.phases_s = phases_of([batch.phases])
     run.began_s = float(engine_s[0])
     run.state, run.counted = record.state(STATE_SPAN_S)
     live.show(run)

@@ -126,9 +126,9 @@ def sample_arrays(batches: Iterable[SampleBatch]) -> Arrays:
         "launches": np.array(launches, dtype=np.int64),
         "clocks_Hz": np.array([np.nan if c is None else c for c in clocks], dtype=np.float64),
     }
-    phases = [row for b in held for row in b.phases_s]
+    phases = [b.phases for b in held if b.phases_s]
     if phases:
-        found["phases_s"] = np.array(phases, dtype=np.float64)
+        found["phases_s"] = np.concatenate(phases)
     return found
 
 
@@ -146,7 +146,7 @@ def one_batch(arrays: Arrays) -> SampleBatch:
         seconds=np.ascontiguousarray(seconds, dtype="<f8").tobytes(),
         counts=tuple(counts.tolist()),
         starts_ns=tuple(starts.tolist()),
-        phases_s=tuple((a, b, c, d, e) for a, b, c, d, e in phases.tolist()),
+        phases_s=np.ascontiguousarray(phases, dtype="<f8").tobytes(),
         launches=tuple(launches.tolist()),
         clocks_Hz=tuple(None if math.isnan(c) else c for c in clocks.tolist()),
     )
