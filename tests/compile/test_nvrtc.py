@@ -60,6 +60,8 @@ def sources() -> list[Source]:
     found: dict[tuple[str, str, str], tuple[dict[str, int], set[str], str]] = {}
     for workload in SHIPPED.values():
         for name, variant in workload.manifest.variants.items():
+            if "opencl" in variant.requires:  # written for the CPU device alone
+                continue
             for step in variant.launch:
                 for precision in workload.precisions_of(name):
                     key = (workload.name, step.source, precision)
