@@ -312,24 +312,40 @@ def _sample_sequences(job: Job, sink: Sink, first_s: float) -> str:
     runner.free()
     job.arrays = "held"
     series = Series()
-    started = time.perf_counter()
-    while not job.cancelled():
-        sink.stage("measure", COPY_DEADLINE_S + launch_deadline_s(first_s))
-        start_ns = runner.now_ns()
-        phases: SequencePhases = run_sequence(runner, job.problem.inputs, outputs)
-        series.extend(np.array([phases.total_s]))
-        sink.samples(
-            SampleBatch(
-                seconds=np.array([phases.total_s], dtype="<f8").tobytes(),
-                counts=(1,),
-                starts_ns=(start_ns,),
-                phases_s=np.array(phases.row(), dtype="<f8").tobytes(),
+    rows: list[tuple[float, ...]] = []
+    began_ns = 0
+    began_s = started = time.perf_counter()
+
+    def send() -> None:
+        if rows:
+            taken = np.array(rows, dtype="<f8")
+            sink.samples(
+                SampleBatch(
+                    seconds=taken.sum(axis=1).tobytes(),
+                    counts=(len(rows),),
+                    starts_ns=(began_ns,),
+                    phases_s=taken.tobytes(),
+                )
             )
-        )
-        elapsed = time.perf_counter() - started
-        for rule in job.stop_rules:
-            if rule.met(series.view(), elapsed):
-                return rule.reason
+            rows.clear()
+
+    try:
+        while not job.cancelled():
+            sink.stage("measure", COPY_DEADLINE_S + launch_deadline_s(first_s))
+            if not rows:
+                began_ns, began_s = runner.now_ns(), time.perf_counter()
+            phases: SequencePhases = run_sequence(runner, job.problem.inputs, outputs)
+            rows.append(phases.row())
+            series.extend(np.array([phases.total_s]))
+            ended_s = time.perf_counter()
+            if len(series.view()) == 1 or ended_s - began_s >= BATCH_S:  # the first is awaited
+                send()
+            elapsed = ended_s - started
+            for rule in job.stop_rules:
+                if rule.met(series.view(), elapsed):
+                    return rule.reason
+    finally:
+        send()
     if not len(series.view()):
         raise Stopped
     return "user"

@@ -497,6 +497,27 @@ def test_with_transfers_each_sample_is_the_whole_sequence() -> None:
     assert runner.arrays == {}
 
 
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_with_transfers_samples_of_ten_milliseconds_are_a_batch(
+    clock: Callable[[Arithmetic], None], cancelled: bool
+) -> None:
+    runner, sink = Arithmetic(plan(include_transfers=True), launch_s=1e-3), Diary()
+    clock(runner)
+    one = job(runner, include_transfers=True, stop_rules=[] if cancelled else [Enough(25)])
+    if cancelled:
+        one.cancelled = lambda: runner.diary.count("plain launch") >= 25
+    assert run_job(one, sink) == ("user" if cancelled else "samples")
+    counts = [batch.counts[0] for batch in sink.batches]
+    sampled = runner.diary[runner.diary.index("free") :].count("plain launch")
+    assert counts[0] == 1 and sum(counts) == sampled and (cancelled or sampled == 25)
+    assert all(9 <= count <= 11 for count in counts[1:-1])
+    for batch in sink.batches:
+        assert batch.is_whole and batch.durations_s.tolist() == pytest.approx(
+            [1e-3] * len(batch.phases)
+        )
+        assert batch.phases.sum(axis=1).tolist() == batch.durations_s.tolist()
+
+
 @pytest.mark.parametrize("in_search", [False, True])
 def test_the_last_batch_is_no_longer_than_what_is_left_of_the_seconds(
     clock: Callable[[Arithmetic], None], in_search: bool
