@@ -6,11 +6,11 @@ A row has a cell for each column it fills, and the keys of the chart's marks tha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Flag, auto
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, overload
 
 from gpuexplorer.core import language
 from gpuexplorer.core.language import tr
@@ -133,12 +133,36 @@ class Row:
 
 
 @dataclass(frozen=True)
+class MadeRows(Sequence[Row]):
+    """Rows that are made each time they are asked for: a wide table has a hundred thousand."""
+
+    make: Callable[[Any], Row]
+    of: Sequence[Any]
+    """What each is made of."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.of)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> MadeRows: ...
+
+    def __getitem__(self, index: int | slice) -> Row | MadeRows:
+        """Return a row, or some."""
+        of = self.of[index]
+        return MadeRows(self.make, of) if isinstance(index, slice) else self.make(of)
+
+
+@dataclass(frozen=True)
 class Sheet:
     """A result as a table."""
 
     title: str = ""
     columns: tuple[Column, ...] = ()
-    rows: tuple[Row, ...] = ()
+    rows: Sequence[Row] = ()
     notes: tuple[str, ...] = ()
     """What the table comes to, a sentence each."""
 
@@ -150,7 +174,10 @@ class Sheet:
 
     def rows_on(self, medium: Medium) -> tuple[Row, ...]:
         """Return the rows that a medium shows."""
-        return tuple(r for r in self.rows if r.media is Medium.ALL or r.media & medium)
+        return tuple(self._on(medium))
+
+    def _on(self, medium: Medium) -> Iterator[Row]:
+        return (r for r in self.rows if r.media is Medium.ALL or r.media & medium)
 
     def parts_on(self, medium: Medium) -> dict[str, list[Row]]:
         """Return the rows that a medium shows by the titles of their parts, in order."""
@@ -163,13 +190,13 @@ class Sheet:
         """Return a row's words."""
         return row.texts(self.columns_on(medium))
 
-    def records(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-        """Return a file's columns and rows: raw values, None for what is not known."""
+    def records(self) -> tuple[tuple[str, ...], Iterator[tuple[object, ...]]]:
+        """Return a file's columns, and its rows: raw values, None for what is not known."""
         columns = [(c, n, a) for c in self.columns_on(Medium.FILE) for n, a in c.fields.items()]
-        rows = [
+        rows = (
             tuple(_raw(row.cell(column), attribute) for column, _, attribute in columns)
-            for row in self.rows_on(Medium.FILE)
-        ]
+            for row in self._on(Medium.FILE)
+        )
         return tuple(name for _, name, _ in columns), rows
 
     @cached_property

@@ -14,7 +14,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.knobs import BLOCK_AXES
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.sheet import EMPTY, Cell, Column, Medium, Role, Row, Sheet
+from gpuexplorer.core.sheet import EMPTY, Cell, Column, MadeRows, Medium, Role, Row, Sheet
 from gpuexplorer.core.sweep import Outcome, SweepDocument, SweptRun, values_at
 from gpuexplorer.core.units import count, percent, quantity
 from gpuexplorer.exchange.table import size_words, switches_text, tunables_text
@@ -53,7 +53,7 @@ SHOWN = 10
 
 def sheet_of(document: SweepDocument) -> Sheet:
     """Return a sweep as a table for a file: a row for each configuration that was tried."""
-    return Sheet(document.title, COLUMNS, tuple(map(_entry_row, document.runs)))
+    return Sheet(document.title, COLUMNS, MadeRows(_entry_row, document.runs))
 
 
 def fastest_sheet(document: SweepDocument) -> Sheet:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gpuexplorer.core.config import OWN_FILL, RunConfig
+from gpuexplorer.core.equal_parts import reusing
 from gpuexplorer.core.sharing import shared_text
 from gpuexplorer.core.sweep import SweepDocument, SweptRun
 from gpuexplorer.search.outcome import SweepCell
@@ -31,8 +32,18 @@ def sweep_document(
         title=workload.manifest.title,
         points=len(cells),
         axes={axis.name: [plain(value) for value in axis.values] for axis in space.axes},
-        runs=[_swept(space, workload, cell) for cell in cells if not cell.waiting],
+        runs=_entries(space, workload, cells),
     )
+
+
+def _entries(space: Space, workload: Workload, cells: Sequence[SweepCell]) -> list[SweptRun]:
+    """Return an entry of each cell that is done, which share what they have in common."""
+    found: list[SweptRun] = []
+    for cell in cells:
+        if not cell.waiting:
+            swept = _swept(space, workload, cell)
+            found.append(reusing(swept, found[-1]) if found and swept.run is None else swept)
+    return found
 
 
 def _swept(space: Space, workload: Workload, cell: SweepCell) -> SweptRun:

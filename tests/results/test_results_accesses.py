@@ -102,5 +102,5 @@ def test_what_is_left_out_is_said_below_the_table(laboratory: Laboratory) -> Non
     assert "the first 7 of 129 requests" in notes
     assert "the block's bytes are not known" in notes and "Requested bytes" not in notes
     columns, rows = sheet_of(whole).records()
-    assert dict(zip(columns, rows[0], strict=True))["used_B"] == 256
+    assert dict(zip(columns, next(rows), strict=True))["used_B"] == 256
     assert len(sheet_of(whole).columns_on(Medium.TERMINAL)) == 10

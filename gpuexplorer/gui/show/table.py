@@ -378,9 +378,15 @@ def _are_same(before: Sequence[Row], after: Sequence[Row]) -> bool:
     if len(before) != len(after):
         return False
     gone, new = set(map(id, before)), set(map(id, after))
-    olds = [row.key for row in before if id(row) not in new]
-    news = [row.key for row in after if id(row) not in gone]
-    return "" not in olds and len(set(olds)) == len(olds) and set(olds) == set(news)
+    keys = {row.key for row in before if id(row) not in new} - {""}
+    if len(keys) != len(gone - new):
+        return False
+    for row in after:
+        if id(row) not in gone:
+            if row.key not in keys:
+                return False
+            keys.remove(row.key)
+    return True
 
 
 def _order(cell: Cell, column: Column) -> tuple[float, str] | None:
