@@ -318,6 +318,8 @@ def rest(puppet: Puppet, process: psutil.Process) -> Rest:
 def go_round(puppet: Puppet) -> list[str]:
     """Use everything once, so that what is loaded for its first use is loaded; then let loose.
 
+    One of the sweeps is as wide as those that a monkey comes upon now and then: room that was taken
+    once is used again, and what is taken later is forgotten somewhere.
     Returns what was complained of meanwhile.
     """
     complaints: list[str] = []
@@ -326,7 +328,7 @@ def go_round(puppet: Puppet) -> list[str]:
     puppet.ask("live", ROUND_LIMIT_S, on=True)
     for number in range(TABS):
         puppet.ask("tab", ROUND_LIMIT_S, number=number)
-    for do in ("sweep", "block_map", "compare", "study", "pin"):
+    for do in ("sweep", "wide_sweep", "block_map", "compare", "study", "pin"):
         puppet.ask(do, ROUND_LIMIT_S)
         complaints += settle(puppet)
     for sampler in filter(is_there, SAMPLERS):

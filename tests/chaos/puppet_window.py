@@ -10,7 +10,7 @@ import importlib
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -191,7 +191,9 @@ class Puppet:
         for pin in self.window.session.live_model.pins[:1]:
             self.window.unpin(pin.number)
 
-    def sweep(self) -> None:
+    def sweep(
+        self, sides: Sequence[int] = (16, 32, 64), axes: Sequence[str] = ("block.x",)
+    ) -> None:
         """Sweep a few blocks."""
         panels = self.window.panels
         panels.places.show_view(panels.sweep)
@@ -202,7 +204,7 @@ class Puppet:
         if not self.until(lambda: bool(view.form.rows)):
             return
         view.form.samples.setValue(3)
-        wanted = {"block.x": "16,32,64"}
+        wanted = dict.fromkeys(axes, ",".join(map(str, sides)))
         for name, row in view.form.rows.items():
             row.tick.setChecked(name in wanted)
             if name in wanted:
@@ -210,6 +212,17 @@ class Puppet:
                 row.text.textEdited.emit(wanted[name])
         if self.until(lambda: view.preview is not None and view.head.start.isEnabled()):
             view.start()
+
+    def wide_sweep(self) -> None:
+        """Begin a sweep of thousands of blocks, and write what it has come to."""
+        self.sweep(range(1, 65), ("block.x", "block.y"))
+        view = self.window.panels.sweep.sweeping
+        if view is None or not self.until(lambda: view.held() is not None):
+            return
+        for suffix in ("csv", "json", "png"):
+            self.window.exporter.write(view.exported(), Path(f"wide.{suffix}"))
+            self.until(lambda: not self.window.exporter.busy)
+        self.stop()
 
     def pause(self) -> None:
         """Pause the job, or let it go on."""
