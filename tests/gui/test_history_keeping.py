@@ -6,6 +6,7 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -172,6 +173,8 @@ def test_messages_of_samples_are_joined_in_order() -> None:
         seconds=np.array([3.0], "<f8").tobytes(), counts=(1,), starts_ns=(7,), launches=(5,),
         clocks_Hz=(2e9,), phases_s=((1, 2, 3, 4, 5),),
     )  # fmt: skip
+    for kept in (repeated, joined([plain, repeated])):  # as an earlier version stored it, and now
+        assert msgspec.json.decode(msgspec.json.encode(kept), type=SampleBatch) == kept
     both = joined([plain, repeated])
     assert both.durations_s.tolist() == [1.0, 2.0, 3.0]
     assert list(both.counts) == [2, 1]
