@@ -21,7 +21,7 @@ from gpuexplorer.search.runner import SHORTEST_S, Runner
 
 ROUNDS = 12
 """Rounds of the turns; up to twice as many while it is not known who leads."""
-SURE = 0.02
+SURE = 0.01
 """It is known when half of every 95 % interval of a ratio to the best is at most so wide."""
 CLEARLY = 1.02
 """Who is slower than the best by more than this for certain takes no more turns."""
