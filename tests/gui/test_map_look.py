@@ -66,6 +66,19 @@ def time(held: MeasurableMap, seconds: dict[int, float]) -> None:
     held.best = held.cells[min(seconds, key=lambda n: seconds[n])].block
 
 
+def test_a_measured_map_stays_while_the_knobs_pass_over_many_that_are_not() -> None:
+    experiment, model, held = planned()
+    time(held, {0: 1e-3})
+    size = experiment.knobs.size["N"]
+    for more in range(1, 12):
+        experiment.set_size("N", size + more)
+        plan(model)
+        assert model.current is not None and not model.current.measured
+    experiment.set_size("N", size)
+    assert model.follow() is None and model.current is held
+    assert len(model._maps) <= 2  # those that nothing was measured of are planned anew
+
+
 @given(st.floats(1e-9, 1e3), st.floats(1.05, 1e6), st.integers(3, 30))
 def test_marks_of_a_logarithmic_bar_are_few_and_inside(low: float, span: float, room: int) -> None:
     marks = log_marks(low, low * span, room)

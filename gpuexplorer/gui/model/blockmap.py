@@ -308,6 +308,9 @@ class MapModel:
         ]
         if before is not None:
             _take_over(held, before)
+        for key, other in list(self._maps.items()):
+            if not other.measured and other is not self._last:  # planned anew in no time
+                del self._maps[key]
         self._maps[wanted.key] = held
         while len(self._maps) > MOST_MAPS:
             self._maps.popitem(last=False)
