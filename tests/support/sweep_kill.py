@@ -22,7 +22,7 @@ EARLY = 3
 SHARE = 0.8
 """Of the configurations that are left for each kill, so that the sweep is not done too soon."""
 SECONDS = 0.02
-"""Each configuration is measured so long: a quarter of a second later ten more are stored, not 60."""
+"""Each configuration is measured so long: a quarter of a second is ten of them."""
 TRY_LIMIT_S = 600.0
 
 
@@ -36,7 +36,8 @@ def sweep_with_kills(
     columns = configurations // ROWS
     command = cli_command(
         "sweep", "matmul", "--variant", "naive", "--size", "16", "--device", "cpu",
-        "--block-x", f"1:{columns}", "--block-y", f"1:{ROWS}", "--seconds", str(SECONDS), "--resume",
+        "--block-x", f"1:{columns}", "--block-y", f"1:{ROWS}",
+        "--seconds", str(SECONDS), "--resume",
     )  # fmt: skip
     store_path = folder / "history.sqlite"
     environment = cli_environment(**{HISTORY_VARIABLE: str(store_path)})
