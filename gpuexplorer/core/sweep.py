@@ -16,6 +16,7 @@ import msgspec
 
 from gpuexplorer.core.chunked import compact
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.equal_parts import reusing
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RUN_SCHEMA, RunResult
 from gpuexplorer.core.sharing import shared
@@ -62,6 +63,14 @@ class SweptRun(msgspec.Struct, frozen=True, kw_only=True):
     run: RunResult | None = None
     skipped: str | None = None
     why: Why | None = None
+
+
+def sharing(entries: Iterable[SweptRun]) -> list[SweptRun]:
+    """Return entries which share what those without a run have in common with the one before."""
+    found: list[SweptRun] = []
+    for entry in entries:
+        found.append(reusing(entry, found[-1]) if found and entry.run is None else entry)
+    return found
 
 
 class SweepDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +134,7 @@ def read_sweep(data: bytes, where: str = "the sweep") -> SweepDocument:
                 remedy="give the file of 'gpuexplorer sweep --json'",
             )
         fields = {name: getattr(raw, name) for name in raw.__struct_fields__ if name != "runs"}
-        return SweepDocument(**fields, runs=[_read_entry(entry) for entry in raw.runs])
+        return SweepDocument(**fields, runs=sharing(map(_read_entry, raw.runs)))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{where} is not a sweep: {brief(str(error))}") from None
 

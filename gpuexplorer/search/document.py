@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from gpuexplorer.core.config import OWN_FILL, RunConfig
-from gpuexplorer.core.equal_parts import reusing
 from gpuexplorer.core.sharing import shared_text
-from gpuexplorer.core.sweep import SweepDocument, SweptRun
+from gpuexplorer.core.sweep import SweepDocument, SweptRun, sharing
 from gpuexplorer.search.outcome import SweepCell
 from gpuexplorer.search.space import Space
 from gpuexplorer.workloads.choose import default_block
@@ -32,28 +31,27 @@ def sweep_document(
         title=workload.manifest.title,
         points=len(cells),
         axes={axis.name: [plain(value) for value in axis.values] for axis in space.axes},
-        runs=_entries(space, workload, cells),
+        runs=swept_runs(space, workload, cells),
     )
 
 
-def _entries(space: Space, workload: Workload, cells: Sequence[SweepCell]) -> list[SweptRun]:
-    """Return an entry of each cell that is done, which share what they have in common."""
-    found: list[SweptRun] = []
-    for cell in cells:
-        if not cell.waiting:
-            swept = _swept(space, workload, cell)
-            found.append(reusing(swept, found[-1]) if found and swept.run is None else swept)
-    return found
+def swept_runs(
+    space: Space, workload: Workload | None, cells: Iterable[SweepCell]
+) -> list[SweptRun]:
+    """Return an entry of each cell that is done; one without a workload has a configuration."""
+    return sharing(_swept(space, workload, cell) for cell in cells if not cell.waiting)
 
 
-def _swept(space: Space, workload: Workload, cell: SweepCell) -> SweptRun:
+def _swept(space: Space, workload: Workload | None, cell: SweepCell) -> SweptRun:
     point = cell.point
     values = {name: plain(value) for name, value in point.values.items()}
     if cell.result is not None:
         return SweptRun(values=values, config=cell.result.config, run=cell.result)
-    config = point.config or wanted_config(space, point.values, workload)
-    reason = cell.skipped
-    if reason is not None:  # no measured run may tell the place that it speaks of
+    config, reason = point.config, cell.skipped
+    if workload is not None:
+        config = config or wanted_config(space, point.values, workload)
+    assert config is not None
+    if reason is not None and workload is not None:  # no measured run may tell of what place it is
         reason = shared_text(reason, filter(os.path.isabs, [workload.source.origin]))
     return SweptRun(values=values, config=config, skipped=reason, why=cell.why)
 

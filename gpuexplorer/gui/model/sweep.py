@@ -21,7 +21,7 @@ from gpuexplorer.core.sweep import PASSING, SweepDocument, SweepOutcomes, read_s
 from gpuexplorer.core.units import count, quantity
 from gpuexplorer.gui.model.part_file import check_texts, origin_words
 from gpuexplorer.history.model import Group
-from gpuexplorer.search.document import sweep_document
+from gpuexplorer.search.document import sweep_document, swept_runs
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import SweepCell, fastest
 from gpuexplorer.search.space import MAX_POINTS, Axis, Point, Space
@@ -29,6 +29,7 @@ from gpuexplorer.workloads.workload import Workload
 
 State = Literal["empty", "running", "paused", "stopped", "done", "file"]
 NOT_REACHED = "not measured before the file was saved"
+ODD_VALUE = "an axis of the sweep has an odd value"
 
 Value = bool | int | str | Annotated[tuple[int, ...], msgspec.Meta(min_length=1, max_length=3)]
 """What an axis may take; a block is the threads along x, y, z."""
@@ -37,7 +38,10 @@ Values = dict[str, tuple[Value, ...]]
 
 @dataclass(frozen=True)
 class HeldSweep:
-    """A sweep's outcome at a moment; ``document`` is there for one that a file brought."""
+    """A sweep's outcome at a moment; ``file`` is there for one that a file brought.
+
+    It is the file's document without its entries, which the cells hold.
+    """
 
     space: Space
     workload: Workload | None
@@ -46,12 +50,13 @@ class HeldSweep:
     group: str | None
     title: str
     origin: str = ""
-    document: SweepDocument | None = None
+    file: SweepDocument | None = None
 
     def to_document(self) -> SweepDocument:
         """Return it as a sweep's document; InputError while nothing is done."""
-        if self.document is not None:
-            return self.document
+        if self.file is not None:
+            read = [cell for cell in self.cells if cell.point.config is not None]
+            return msgspec.structs.replace(self.file, runs=swept_runs(self.space, None, read))
         if self.workload is None or all(cell.waiting for cell in self.cells):
             raise InputError("nothing of the sweep is done yet", remedy="let it measure first")
         return sweep_document(self.space, self.workload, self.cells, group=self.group)
@@ -68,12 +73,11 @@ class HeldSweep:
     @cached_property
     def outcomes(self) -> SweepOutcomes:
         """What came of each cell so far."""
-        if self.document is not None:
-            return self.document.outcomes
-        assert self.workload is not None  # only a file brings a sweep without one
-        found = [cell.result or cell.skipped for cell in self.cells]
-        title, axes = self.workload.manifest.title, self.space.values
-        return SweepOutcomes(title, len(found), axes, found)
+        found = [
+            None if cell.skipped is NOT_REACHED else cell.result or cell.skipped
+            for cell in self.cells
+        ]
+        return SweepOutcomes(self.title, len(found), self.space.values, found)
 
     @property
     def best(self) -> int | None:
@@ -212,9 +216,8 @@ def decode(data: bytes, origin: str) -> HeldSweep:
     check_texts(document)
     try:
         axes = _axes(msgspec.convert(document.axes, Values))
-        places = [msgspec.convert(entry.values, dict[str, Value]) for entry in document.runs]
     except msgspec.ValidationError:
-        raise InputError("an axis of the sweep has an odd value") from None
+        raise InputError(ODD_VALUE) from None
     if not document.runs or not axes:
         raise InputError("the sweep holds no runs")
     first = document.runs[0].config
@@ -222,7 +225,11 @@ def decode(data: bytes, origin: str) -> HeldSweep:
     if space.count != document.points:
         raise InputError("the sweep's axes do not span its configurations")
     found: dict[int, SweepCell] = {}
-    for values, entry in zip(places, document.runs, strict=True):
+    for entry in document.runs:
+        try:
+            values = msgspec.convert(entry.values, dict[str, Value])
+        except msgspec.ValidationError:
+            raise InputError(ODD_VALUE) from None
         if set(values) != set(space.by_name):
             raise InputError("a run of the sweep lies beside its axes")
         number = 0
@@ -237,8 +244,9 @@ def decode(data: bytes, origin: str) -> HeldSweep:
             raise InputError("a run of the sweep took an impossible time")
     cells = [found.get(number) or _not_reached(space, number) for number in range(space.count)]
     return HeldSweep(
-        space, None, tuple(cells), Measuring(), document.id, document.title, origin, document
-    )
+        space, None, tuple(cells), Measuring(), document.id, document.title, origin,
+        msgspec.structs.replace(document, runs=[]),
+    )  # fmt: skip
 
 
 def _axes(axes: Mapping[str, tuple[Value, ...]]) -> tuple[Axis, ...]:

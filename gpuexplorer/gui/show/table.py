@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Collection, Sequence
-from operator import itemgetter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from PySide6.QtCore import (
@@ -73,7 +73,8 @@ class SheetModel(QAbstractTableModel):
         """
         sheet = told(sheet)
         columns = sheet.columns_on(Medium.WINDOW)
-        if columns == self.columns and _are_same(self.rows, sheet.rows_on(Medium.WINDOW)):
+        before, after = self.sheet.rows_on(Medium.WINDOW), sheet.rows_on(Medium.WINDOW)
+        if columns == self.columns and _are_same(before, after):
             self._put_in_order(sheet)
             return
         self.beginResetModel()
@@ -113,10 +114,21 @@ class SheetModel(QAbstractTableModel):
         if self._sorted is None:
             return rows
         column = self.columns[self._sorted[0]]
-        found = [(_order(row.cell(column), column), row) for row in rows]
-        known = [(order, row) for order, row in found if order is not None]
-        known.sort(key=itemgetter(0), reverse=self._sorted[1] == Qt.SortOrder.DescendingOrder)
-        return [row for _, row in known] + [row for order, row in found if order is None]
+        falling = self._sorted[1] == Qt.SortOrder.DescendingOrder
+        numbers, words, unknown = list[float](), list[str](), list[Row]()
+        by_number, by_words = list[Row](), list[Row]()
+        for row in rows:  # a wide sweep has thousands: nothing is made for each
+            order = _order(row.cell(column), column)
+            if isinstance(order, str):
+                words.append(order)
+                by_words.append(row)
+            elif order is not None:
+                numbers.append(order)
+                by_number.append(row)
+            else:
+                unknown.append(row)
+        known = [_sorted(by_number, numbers, falling), _sorted(by_words, words, falling)]
+        return [*chain.from_iterable(reversed(known) if falling else known), *unknown]
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         """Return the number of rows."""
@@ -377,6 +389,8 @@ def _are_same(before: Sequence[Row], after: Sequence[Row]) -> bool:
     """Whether rows are the ones from before, themselves or by their keys."""
     if len(before) != len(after):
         return False
+    if all(a is b or (a.key and a.key == b.key) for a, b in zip(before, after, strict=True)):
+        return True
     gone, new = set(map(id, before)), set(map(id, after))
     keys = {row.key for row in before if id(row) not in new} - {""}
     if len(keys) != len(gone - new):
@@ -389,13 +403,21 @@ def _are_same(before: Sequence[Row], after: Sequence[Row]) -> bool:
     return True
 
 
-def _order(cell: Cell, column: Column) -> tuple[float, str] | None:
+def _order(cell: Cell, column: Column) -> float | str | None:
     """Return what a cell is sorted by: its value, else its words; None where it has neither."""
     value = cell.value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return (float(value), "") if not math.isnan(value) else None
+        return value if not math.isnan(value) else None
     words = value if isinstance(value, str) else cell.text if column.words else ""
-    return (math.inf, words.lower()) if words not in ("", "–") else None
+    return words.lower() if words not in ("", "–") else None
+
+
+def _sorted(
+    rows: Sequence[Row], orders: Sequence[float] | Sequence[str], falling: bool
+) -> Iterator[Row]:
+    """Return rows by what each is sorted by, in the order that they had where that is the same."""
+    places = sorted(range(len(rows)), key=orders.__getitem__, reverse=falling)
+    return (rows[place] for place in places)
 
 
 def _side(column: Column, number: int) -> Qt.AlignmentFlag:
