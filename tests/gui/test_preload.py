@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.main_window import MainWindow
@@ -47,3 +48,39 @@ def test_nothing_is_loaded_after_it_was_stopped(
     preloader.start()
     preloader.stop()
     assert preloader.done and "preloaded_three" not in sys.modules
+
+
+def test_each_module_waits_until_the_window_has_nothing_else_to_do(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "preloaded_four.py").write_text("import preloaded_five\n")
+    (tmp_path / "preloaded_five.py").write_text("LOADED = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("gpuexplorer.gui.preload.PATIENCE_S", 60.0)
+    finders = list(sys.meta_path)
+    preloader = Preloader(("preloaded_four",))
+    busy = []
+    for _ in range(20):  # what waits before it is handled before it
+        QTimer.singleShot(0, lambda: busy.append("preloaded_four" in sys.modules))
+    preloader.start()
+    until(qtbot, lambda: preloader.done)
+    assert preloader.turns.given == 2, "the module, and the one that it imports"
+    assert busy == [False] * 20
+    assert sys.meta_path == finders
+    del sys.modules["preloaded_four"], sys.modules["preloaded_five"]
+
+
+def test_a_window_that_waits_for_a_module_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(50):
+        (tmp_path / f"preloaded_no_{number}.py").write_text(f"import preloaded_no_{number + 1}\n")
+    (tmp_path / "preloaded_no_50.py").write_text("LOADED = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("gpuexplorer.gui.preload.PATIENCE_S", 1.0)
+    preloader = Preloader(("preloaded_no_0",))
+    preloader.start()
+    preloader._thread.join(10.0)  # 50 s if every module waited
+    assert preloader.done and "preloaded_no_50" in sys.modules and preloader.turns.given == 0
+    for number in range(51):
+        del sys.modules[f"preloaded_no_{number}"]
