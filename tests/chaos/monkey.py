@@ -296,16 +296,18 @@ class Rest(NamedTuple):
     complaints: list[str]
 
 
-def rest(puppet: Puppet, process: psutil.Process) -> Rest:
-    """Have it show the session of its round and nothing else.
+def rest(puppet: Puppet, process: psutil.Process, file: Path, session: bytes) -> Rest:
+    """Have it show the ``session`` of its round and nothing else.
 
     What is shown takes memory as long as it is shown: long runs, ghosts, maps. Between two times
-    that the same is shown only what was forgotten makes a difference.
+    that the same is shown only what was forgotten makes a difference. A monkey may have saved
+    something else to the session's ``file``.
     """
     puppet.ask("sit_down", 10 * HANG_S)
     complaints = settle(puppet)
     for _ in range(2):  # what the first puts aside can be gone back to; the second has that go
-        puppet.ask("open", 10 * HANG_S, path=ROUND)
+        file.write_bytes(session)
+        puppet.ask("open", 10 * HANG_S, path=file.name)
         complaints += settle(puppet)
     held = puppet.ask("tidy", 10 * HANG_S)
     memory = {"process_B": own_memory_B(process)}
@@ -316,7 +318,7 @@ def rest(puppet: Puppet, process: psutil.Process) -> Rest:
 
 
 def go_round(puppet: Puppet) -> list[str]:
-    """Use everything once, so that what is loaded for its first use is loaded; then let loose.
+    """Use everything once, so that what is loaded for its first use is loaded.
 
     One of the sweeps is as wide as those that a monkey comes upon now and then: room that was taken
     once is used again, and what is taken later is forgotten somewhere.
@@ -343,7 +345,6 @@ def go_round(puppet: Puppet) -> list[str]:
         complaints += settle(puppet)
     puppet.ask("back", ROUND_LIMIT_S)
     puppet.ask("look_around", ROUND_LIMIT_S)
-    puppet.ask("let_loose", ROUND_LIMIT_S)
     return [f"on its round: {words}" for words in complaints]
 
 
@@ -388,6 +389,8 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
         )  # fmt: skip
         process, began = psutil.Process(puppet.pid), time.monotonic()
         wrong += go_round(puppet)
+        session = (world.work / ROUND).read_bytes()
+        puppet.ask("let_loose", ROUND_LIMIT_S)
         while (passed_s := time.monotonic() - began) < minutes * 60:
             asked, kept_s = time.monotonic(), _kept_from_processor_s(puppet.pid)
             try:
@@ -413,7 +416,7 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
             ]
             memory.append((passed_s, own_memory_B(process)))
             if passed_s >= SETTLED_AFTER_S + REST_EVERY_S * len(rests):
-                found = rest(puppet, process)
+                found = rest(puppet, process, world.work / ROUND, session)
                 new = f", loaded since: {' '.join(found.loaded)}" if rests and found.loaded else ""
                 rests.append(found.memory)
                 told = _in_MiB(found.memory)
@@ -422,7 +425,7 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
             time.sleep(LOOK_S)
         if puppet.alive:
             if rests:
-                rests.append(rest(puppet, process).memory)
+                rests.append(rest(puppet, process, world.work / ROUND, session).memory)
             code = puppet.end(30.0)
             wrong += [] if code == 0 else [f"it closed with {code}"]
         wrong += [f"it said {line!r}" for line in puppet.said()]
