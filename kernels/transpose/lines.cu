@@ -3,8 +3,10 @@
 // and whole, past the caches: nobody here needs it again, and a CPU would fetch it before it writes.
 // Where rows do not begin with a line, parts of two are moved, and B goes through the caches.
 //
-// A thread turns DOWN * LANES rows of ACROSS * LANES columns around. It goes down the rows, so that it
-// writes along those of B, and asks for the line beside each before it comes back from below for it.
+// A thread goes down DOWN squares, BESIDE squares wide, so that it writes along the rows of B, and does
+// so ACROSS times side by side. Rows lie too far apart for a CPU to guess the next: lines are asked for
+// that are AHEAD, to the right of each, where it goes next, or squares that are BELOW, where the caches
+// cannot keep as many rows as it goes down.
 #define LANES (512 / REAL_BITS)  // elements in 64 bytes
 #if REAL_BITS == 64
 typedef unsigned long long Bits;
@@ -49,13 +51,14 @@ template <int D> __device__ __forceinline__ void exchange(Line *rows)
 __global__ void transposeLines(const real *A, real *B, int N)
 {
     int top = (blockIdx.y * blockDim.y + threadIdx.y) * DOWN * LANES;
-    int left = (blockIdx.x * blockDim.x + threadIdx.x) * ACROSS * LANES;
-    int bottom = min(top + DOWN * LANES, N), right = min(left + ACROSS * LANES, N);
+    int left = (blockIdx.x * blockDim.x + threadIdx.x) * ACROSS * BESIDE * LANES;
+    int right = min(left + ACROSS * BESIDE * LANES, N);
     bool whole = N % LANES == 0;  // each row begins with a line
-#pragma unroll 1  // spares registers
-    for (int col = left; col < right; col += LANES) {
 #pragma unroll 1
-        for (int row = top; row < bottom; row += LANES) {
+    for (int first = left; first < right; first += BESIDE * LANES) {
+#pragma unroll 1  // one loop over all squares spares registers
+        for (int i = 0; i < DOWN * BESIDE; i++) {
+            int row = top + i / BESIDE * LANES, col = first + i % BESIDE * LANES;
             if (row + LANES > N || col + LANES > N) {  // at the edges, where the square is not whole
                 for (int y = row; y < min(row + LANES, N); y++) {
                     for (int x = col; x < min(col + LANES, N); x++) {
@@ -71,6 +74,9 @@ __global__ void transposeLines(const real *A, real *B, int N)
                 rows[y].native = ((const Unaligned *)line)->native;
 #if AHEAD
                 __builtin_prefetch(line + AHEAD * LANES);
+#endif
+#if BELOW  // into the second cache: so many rows of a matrix share a few lines of the first
+                __builtin_prefetch(line + BELOW * LANES * N, 0, 2);
 #endif
             }
 #if LANES == 32

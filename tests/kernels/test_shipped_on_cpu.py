@@ -49,8 +49,8 @@ PAST_THE_LIBRARIES: dict[str, tuple[Sizes, Tiles]] = {
     # Rows of whole lines in some precisions and not in others, and threads beyond the last square.
     "transpose lines": (
         [{"N": n} for n in (1, 31, 40, 48, 256, 257)],
-        [((1, 1), {"DOWN": 32, "ACROSS": 2}), ((2, 3), {"DOWN": 1, "ACROSS": 1}),
-         ((4, 1), {"DOWN": 2, "ACROSS": 8, "AHEAD": 0})],
+        [((1, 1), {"DOWN": 32, "ACROSS": 2}), ((2, 3), {"DOWN": 1, "BESIDE": 1, "ACROSS": 1}),
+         ((4, 1), {"DOWN": 2, "BESIDE": 4, "ACROSS": 8, "AHEAD": 0, "BELOW": 3})],
     ),
     "conv2d padded": (
         [dict(zip("BCKHR", size, strict=True))
