@@ -53,12 +53,12 @@ class Turns(QObject):
         self.given = 0
         """How often the main thread was idle."""
 
-    def begin(self) -> None:
+    def __enter__(self) -> None:
         """Wait for each module that this thread loads from now on."""
         self._thread = threading.get_ident()
         sys.meta_path = [self, *sys.meta_path]  # another thread may be going through the old list
 
-    def end(self) -> None:
+    def __exit__(self, *error: object) -> None:
         """Wait for no other module."""
         sys.meta_path = [finder for finder in sys.meta_path if finder is not self]
 
@@ -109,16 +109,15 @@ class Preloader:
 
     def _load(self) -> None:
         forget_sources()
-        self.turns.begin()
-        for name in self._modules:
-            if self._stop.is_set():
-                break
-            if name in sys.modules:
-                continue
-            try:
-                self.turns.load(name)
-            except ImportError:  # opening the view reports it
-                log.exception("%s cannot be loaded", name)
-            forget_sources()
-            gc.freeze()  # it stays: walking through it would be a hitch of the main thread
-        self.turns.end()
+        with self.turns:
+            for name in self._modules:
+                if self._stop.is_set():
+                    break
+                if name in sys.modules:
+                    continue
+                try:
+                    self.turns.load(name)
+                except ImportError:  # opening the view reports it
+                    log.exception("%s cannot be loaded", name)
+                forget_sources()
+                gc.freeze()  # it stays: walking through it would be a hitch of the main thread
