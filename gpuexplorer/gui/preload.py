@@ -1,7 +1,7 @@
 """What views need is loaded in a thread once the window is up, so that none opens with a hitch.
 
-The interpreter is one thread's at a time: beside a thread that loads, each return from Qt waits for
-it, a paint a hundred times. So a module is loaded when the window has nothing else to do.
+The interpreter is one thread's at a time, and cores are few while the engine starts: beside one
+that loads a paint may wait for 20 ms. So a module is loaded when the window has nothing else to do.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ __global__ void transposeLines(const real *A, real *B, int N)
     bool whole = N % LANES == 0;  // each row begins with a line
 #pragma unroll 1
     for (int first = left; first < right; first += BESIDE * LANES) {
-#pragma unroll 1  // one loop over all squares spares registers
+#pragma unroll 1  // one loop over all squares: with two, compilers make this half as fast
         for (int i = 0; i < DOWN * BESIDE; i++) {
             int row = top + i / BESIDE * LANES, col = first + i % BESIDE * LANES;
             if (row + LANES > N || col + LANES > N) {  // at the edges, where the square is not whole

@@ -127,7 +127,7 @@ class SheetModel(QAbstractTableModel):
                 by_number.append(row)
             else:
                 unknown.append(row)
-        known = [_sorted(by_number, numbers, falling), _sorted(by_words, words, falling)]
+        known = [_put_by(by_number, numbers, falling), _put_by(by_words, words, falling)]
         return [*chain.from_iterable(reversed(known) if falling else known), *unknown]
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
@@ -412,7 +412,7 @@ def _order(cell: Cell, column: Column) -> float | str | None:
     return words.lower() if words not in ("", "–") else None
 
 
-def _sorted(
+def _put_by(
     rows: Sequence[Row], orders: Sequence[float] | Sequence[str], falling: bool
 ) -> Iterator[Row]:
     """Return rows by what each is sorted by, in the order that they had where that is the same."""
