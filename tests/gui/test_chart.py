@@ -414,7 +414,6 @@ def test_words_at_an_axis_are_drawn_anew_at_another_size(qtbot: QtBot) -> None:
     QApplication.processEvents()
     resized = view.grab().toImage()
     for panel in view.findChildren(PanelView):
-        panel.plot.y_axis.picture = None
         panel.plot.y_axis.update()
     assert resized == view.grab().toImage()
 

@@ -98,8 +98,16 @@ class QuantityAxis(pg.AxisItem):  # type: ignore[misc]
         """Name ticks in another unit."""
         if unit != self._unit:
             self._unit = unit
-            self.picture = None
             self.update()
+
+    def paint(self, painter: QPainter, *args: object) -> None:
+        """Draw at once: there is a cache, and fonts in a picture are looked up at each playing."""
+        painter.save()
+        painter.setFont(self.font())
+        specs = self.generateDrawSpecs(painter)
+        if specs is not None:
+            self.drawPicture(painter, *specs)
+        painter.restore()
 
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
         """Return the ticks; a logarithmic axis has two at least, however short it is."""

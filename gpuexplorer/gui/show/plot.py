@@ -49,7 +49,6 @@ class ChartAxis(QuantityAxis):
         self.shown = axis
         self.set_unit("" if axis.unit == "%" else axis.unit)
         self.setLogMode(axis.scale == "log")
-        self.picture = None
         self.update()
 
     def width_wanted(self, panel_px: float) -> float:
