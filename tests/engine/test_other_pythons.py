@@ -236,11 +236,15 @@ def test_one_line_without_an_end_is_cut(tmp_path: Path) -> None:
     assert len(lost.detail) < 100_000
 
 
-@pytest.mark.parametrize("script", ["exec sleep 6173", "sleep 6173\nexit 0"])
-def test_one_that_hangs_meets_its_deadline_and_leaves_nothing(script: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("script", "seconds"), [("exec sleep 6173", "6173"), ("sleep 6174\nexit 0", "6174")]
+)
+def test_one_that_hangs_meets_its_deadline_and_leaves_nothing(
+    script: str, seconds: str, tmp_path: Path
+) -> None:
     lost = given_up(pretend(tmp_path / "bin", script), handshake_s=0.5)
     assert "did not answer within 0.5 s and ran no line of Python" in lost.reason
-    left = [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", "6173"]]
+    left = [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", seconds]]
     assert not left
 
 
