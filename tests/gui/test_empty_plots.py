@@ -9,7 +9,11 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, series
-from gpuexplorer.gui.plots.base import LOG_REACH, Plot
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.gui.model.live import Live
+from gpuexplorer.gui.plots.base import LOG_REACH, UNDER_WAY, Plot
+from gpuexplorer.gui.plots.timing import NOTHING_TIMED, TimingPlot
+from gpuexplorer.gui.plots.traffic import NOTHING_MOVED, TrafficPlot
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.theme import make_theme
 from tests.gui.conftest import OpenWindow
@@ -54,6 +58,34 @@ def test_empty_plots_say_what_fills_them(qtbot: QtBot, open_window: OpenWindow) 
     panels.places.show_view(panels.places.views[0])
     until(qtbot, lambda: all(plot.empty_words == "" for plot in live))
     assert all(words_at(plot)[1] for plot in live)
+
+
+def test_until_a_first_launch_is_over_nobody_is_told_to_measure(qtbot: QtBot) -> None:
+    live = Live()
+    timing = TimingPlot(live)
+    traffic = TrafficPlot(live, timing.plot)
+
+    def told() -> set[str]:
+        timing.refresh_slow()
+        traffic.refresh()
+        return {timing.plot.empty_words, traffic.plot.empty_words}
+
+    for widget in (timing, traffic):
+        qtbot.addWidget(widget)
+    assert told() == {NOTHING_TIMED, NOTHING_MOVED}
+    run = live.begin(
+        1,
+        RunConfig(
+            workload="matmul", variant="naive", size={"N": 64}, device="opencl:0", precision="fp32"
+        ),
+    )
+    assert told() == {UNDER_WAY}
+    run.over = True
+    assert told() == {NOTHING_TIMED, NOTHING_MOVED}
+    run.over = False
+    live.add(np.array([0.0]), np.array([1e-3]), [])
+    timing.show_answer()
+    assert timing.plot.empty_words == ""
 
 
 @pytest.mark.parametrize("size", [(280, 130), (700, 300), (1900, 900)])

@@ -56,6 +56,8 @@ OUTSIDE_PX = 20
 """So far the words at the last tick may reach beyond the axis."""
 TOP_PX = 8
 """Above a plot, for the upper half of the words at its highest tick."""
+UNDER_WAY = "The first launch is not over yet."
+"""What a plot of launches says meanwhile, in place of how to measure."""
 SIDE_WIDTH = 216
 """Width of what stands at the right of a plot, so that stacked plots share their time axis."""
 

@@ -16,6 +16,7 @@ from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PINS, Live, Pin, R
 from gpuexplorer.gui.model.trace import Drawing
 from gpuexplorer.gui.plots.base import (
     AXIS_WIDTH,
+    UNDER_WAY,
     LineSample,
     Plot,
     SampleRow,
@@ -251,6 +252,7 @@ class TimingPlot(QWidget):
         self._median.setData([], [])
         self._clear_band()
         self._draw_trace()
+        self.plot.say_empty("")
         self.plot.paint_now()
 
     def refresh(self) -> None:
@@ -267,7 +269,8 @@ class TimingPlot(QWidget):
         self._past.draw(self._trace_width)
         timed = run is not None and len(run.trace) > 0
         drawn = timed or bool(self._live.past) or bool(self._live.pins)
-        self.plot.say_empty("" if drawn else NOTHING_TIMED)
+        empty = UNDER_WAY if run is not None and not run.over else NOTHING_TIMED
+        self.plot.say_empty("" if drawn else empty)
         if run is None or not timed:
             self._median.setData([], [])
             self._clear_band()

@@ -20,6 +20,7 @@ from gpuexplorer.gui.model.live import Live, Past, Run
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.plots.base import (
     SIDE_WIDTH,
+    UNDER_WAY,
     LineSample,
     Plot,
     muted_label,
@@ -204,7 +205,8 @@ class TrafficPlot(QWidget):
         if peak is not None:
             self.peak_line.setValue(self.plot.scaled_one(peak))
             seen.append(np.array([peak]))
-        self.plot.say_empty("" if seen else NOTHING_MOVED)
+        empty = UNDER_WAY if run is not None and not run.over else NOTHING_MOVED
+        self.plot.say_empty("" if seen else empty)
         if self.following and seen:
             self._fit(seen)
 
