@@ -178,6 +178,13 @@ class Runner(ABC):
     def upload(self, inputs: Mapping[str, HostArray]) -> None:
         """Copy the host's inputs (exact dtype and shape of the plan) to the device and wait."""
 
+    def clear_indices(self) -> None:
+        """Zero arrays of whole numbers, where a launch may come before their inputs.
+
+        What memory held before would be taken for indices, and lead anywhere.
+        """
+        return None
+
     @abstractmethod
     def poison(self) -> None:
         """Fill outputs and scratch with ``fills.poison_byte``: an unwritten element shows."""

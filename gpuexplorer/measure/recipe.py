@@ -69,6 +69,7 @@ def run_job(job: Job, sink: Sink) -> str:
     phases = _build(job, sink)
     if not _have_arrays(job, sink, phases):
         if sum(a.nbytes for a in job.runner.plan.inputs) > LARGE_INPUTS_B:
+            job.runner.clear_indices()
             _predict(job, sink)
         check_cancelled(job)
         _upload(job, sink, phases)

@@ -83,6 +83,8 @@ class FakeCuda:
     fail_malloc: bool = False
     fail_wait: int | None = None
     registers: int = 32
+    cluster: tuple[int, int, int] = (0, 0, 0)
+    """Of every kernel; zeros where they have none."""
     gate_opens_late: bool = False
     clock_Hz: float = 1.5e9
     same_multiprocessor: bool = True
@@ -209,7 +211,8 @@ class FakeCuda:
         return self.variables[varname]
 
     def cu_funcGetAttribute(self, attribute: int, f: int) -> int:
-        return {4: self.registers, 1: 1024, 3: 0, 0: 1024}[attribute]
+        x, y, z = self.cluster
+        return {4: self.registers, 1: 1024, 3: 0, 0: 1024, 11: x, 12: y, 13: z}[attribute]
 
     def cu_funcSetAttribute(self, f: int, attribute: int, value: int) -> None:
         self.attributes.append((attribute, value))

@@ -16,7 +16,7 @@ from gpuexplorer.compile.nvrtc import target_for
 from gpuexplorer.compile.targets import is_ptx
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import CannotRunHere, InputError
+from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
 from gpuexplorer.workloads import loader
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.plan import Plan
@@ -26,12 +26,13 @@ from tests.backends.opencl_support import made_workload
 
 pytest.importorskip("cuda.bindings", reason="NVRTC is part of the nvrtc, cuda12 and cuda13 extras")
 DEVICE = describe(FACTS, "CUDA 13.0", None, ())
+DEVICES = DeviceList(devices=(DEVICE,))
 
 
 def plan_of(name: str, variant: str, precision: str) -> Plan:
     workload = loader.load()[name]
     request = RunRequest(workload=name, variant=variant, precision=precision, device="cuda:0")
-    config = complete(request, workload, DeviceList(devices=(DEVICE,)))
+    config = complete(request, workload, DEVICES)
     return make_plan(workload, config, DEVICE)
 
 
@@ -113,7 +114,7 @@ def passed(
     arguments = f'["A", "B", {{ type = "{kind}", value = "{value}" }}]'
     workload = made_workload(source, args=arguments)
     request = RunRequest(workload=workload.name, device="cuda:0", precision=precision)
-    plan = make_plan(workload, complete(request, workload, DeviceList(devices=(DEVICE,))), DEVICE)
+    plan = make_plan(workload, complete(request, workload, DEVICES), DEVICE)
     argument = builder(arch)(plan, plan.steps[0]).arguments[2]
     assert isinstance(argument, np.generic)
     return argument
@@ -173,3 +174,35 @@ def test_what_no_number_fills_is_refused_with_parameter_and_type(type_: str, arc
 def test_what_a_type_does_not_hold_is_refused(type_: str, value: str, kind: str) -> None:
     with pytest.raises(InputError, match=f"'x' is {type_}, which cannot hold"):
         passed(type_, value, "sm_90", kind=kind)
+
+
+WHOLE_GRID = """
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void made(const real *A, real *B, int N) {{
+    {waits}
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) B[i] = A[i];
+}}
+__global__ void other(real *B) {{ cg::this_grid().sync(); }}
+"""
+
+
+@pytest.mark.parametrize(
+    "waits",
+    [
+        "cg::grid_group grid = cg::this_grid(); grid.sync();",
+        "auto all = cg::this_grid(); cg::sync(all);",
+        "cg::this_grid().sync();",
+        "",
+    ],
+)
+def test_a_barrier_of_the_whole_grid_is_refused_where_it_stands(waits: str) -> None:
+    workload = made_workload(WHOLE_GRID.format(waits=waits))
+    config = complete(RunRequest(workload="made", device="cuda:0"), workload, DEVICES)
+    plan = make_plan(workload, config, DEVICE)
+    if not waits:
+        assert builder("sm_90a")(plan, plan.steps[0]).code
+        return
+    with pytest.raises(WorkFailed, match=r"made\.cu:5: 'made' waits for the whole grid"):
+        builder("sm_90a")(plan, plan.steps[0])

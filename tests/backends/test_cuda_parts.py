@@ -96,11 +96,18 @@ def test_a_kernel_without_arguments_has_a_table_too() -> None:
 grids = st.tuples(st.integers(1, 5000), st.integers(1, 50), st.integers(1, 20))
 
 
-@given(grids, st.integers(1, 10_000_000))
-def test_a_part_of_a_grid_lies_inside_it_and_has_enough_blocks(grid: Block, blocks: int) -> None:
-    part = partial_grid(grid, blocks)
-    assert all(1 <= p <= g for p, g in zip(part, grid, strict=True))
-    assert math.prod(part) >= min(blocks, math.prod(grid))
+clusters = st.tuples(st.integers(1, 8), st.integers(1, 4), st.integers(1, 2))
+
+
+@given(grids, clusters, st.integers(1, 10_000_000))
+def test_a_part_of_a_grid_lies_inside_it_in_whole_clusters_and_has_enough_blocks(
+    many: Block, cluster: Block, blocks: int
+) -> None:
+    x, y, z = (n * size for n, size in zip(many, cluster, strict=True))
+    part = partial_grid((x, y, z), blocks, cluster)
+    assert all(1 <= p <= g for p, g in zip(part, (x, y, z), strict=True))
+    assert all(p % size == 0 for p, size in zip(part, cluster, strict=True))
+    assert math.prod(part) >= min(blocks, x * y * z)
 
 
 @given(grids, st.integers(1, 5000), st.floats(1e-7, 1e-3))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -276,6 +277,64 @@ def test_prediction_grows_with_the_part_of_the_grid() -> None:
     runner = ready(session, make_plan(block=1))
     assert runner.predict_s() == pytest.approx(1.0, rel=0.05)
     assert "gate" not in fake.ran
+
+
+@pytest.mark.parametrize(
+    ("cluster", "expected"),
+    [((0, 0, 0), [128, 128, 512, 1000]), ((5, 1, 1), [130, 130, 520, 1000])],
+)
+def test_each_part_of_a_grid_has_whole_clusters(
+    cluster: tuple[int, int, int], expected: list[int]
+) -> None:
+    parts: list[int] = []
+    fake, session = open_fake(lambda call: parts.append(call.grid[0]))
+    fake.cluster = cluster
+    ready(session, make_plan(block=1)).predict_s()
+    assert parts == expected
+
+
+def test_each_part_of_a_grid_begins_with_the_arrays_set_back() -> None:
+    tickets: list[float] = []
+
+    def draw(call: LaunchCall) -> None:
+        counter = floats(call.words[1])
+        tickets.append(float(counter[0]))
+        counter[0] += call.grid[0]
+
+    _, session = open_fake(draw)
+    runner = ready(session, make_plan(reset=("y",)))
+    runner.launch(1)
+    runner.predict_s()
+    assert len(tickets) > 2
+    assert set(tickets) == {0.0}, "a counter would have led outside of the arrays"
+
+
+@pytest.mark.parametrize(("uploaded", "left"), [(False, 0), (True, 0x96969696 - (1 << 32))])
+def test_what_memory_held_before_is_no_index(uploaded: bool, left: int) -> None:
+    """Before a first prediction all whole numbers are zeros, before each those in scratch."""
+    indices: list[tuple[int, int]] = []
+
+    def look(call: LaunchCall) -> None:
+        first, second = (ctypes.c_int32.from_address(word).value for word in call.words)
+        indices.append((first, second))
+
+    _, session = open_fake(look)
+    plan = make_plan()
+    roles: tuple[Role, Role] = ("out", "scratch")
+    whole = [
+        ArrayPlan(name=name, shape=(N,), type="int", role=role, fill="zeros", itemsize_B=4)
+        for name, role in zip("xy", roles, strict=True)
+    ]
+    runner = KernelRunner(
+        msgspec.structs.replace(plan, arrays=tuple(whole)), DEVICE, session, build
+    )
+    runner.build()
+    runner.allocate()
+    runner.poison()
+    if not uploaded:
+        runner.clear_indices()
+    runner.predict_s()
+    assert set(indices) == {(left, 0)}
 
 
 def test_a_block_with_too_many_threads_for_its_registers_is_refused() -> None:

@@ -237,6 +237,17 @@ def test_prediction_is_of_the_order_of_the_launch(block: tuple[int, int]) -> Non
     assert actual / 5 < predicted < actual * 5
 
 
+def test_each_part_of_a_grid_begins_with_the_arrays_set_back() -> None:
+    size = {"N": 1 << 16}
+    runner, _ = ready_runner(SHIPPED["scan"], variant="look_back", size=size, block=(32,))
+    runner.launch(1)
+    tried: Any = _counted(runner)
+    runner.predict_s()
+    drawn = int(runner.download(("drawn",))["drawn"][0])
+    runner.free()
+    assert drawn == tried[-1][0] // 32 > 0
+
+
 @pytest.mark.alone
 def test_a_rough_prediction_runs_no_more_than_shows_that_a_launch_is_short() -> None:
     runner, _ = ready_runner(SHIPPED["matmul"], variant="naive", size={"N": 256}, block=(16, 16))

@@ -61,6 +61,9 @@ class Arithmetic(Runner):
         for name, values in inputs.items():
             self.arrays[name][...] = values
 
+    def clear_indices(self) -> None:
+        self.diary.append("clear indices")
+
     def poison(self) -> None:
         self.diary.append("poison")
         self.arrays["C"].fill(np.nan)
@@ -455,7 +458,9 @@ def test_large_inputs_are_not_made_for_a_launch_that_is_refused(
     assert "upload" not in refused.diary
     welcome = Arithmetic(plan())
     run_job(job(welcome), Diary())
-    assert welcome.diary[:5] == ["build", "allocate", "predict", "upload", "predict"]
+    assert welcome.diary[:6] == [
+        "build", "allocate", "clear indices", "predict", "upload", "predict",
+    ]  # fmt: skip
 
 
 def test_a_cancelled_run_stops_at_the_next_step() -> None:

@@ -8,9 +8,11 @@ from gpuexplorer.backends.cuda import gate
 from gpuexplorer.backends.cuda.kernels import Build, BuiltStep
 from gpuexplorer.compile.arguments import bind_arguments, unknown_types
 from gpuexplorer.compile.bound_symbols import bound_symbols, filled_B, with_room
+from gpuexplorer.compile.groups import grid_barrier
 from gpuexplorer.compile.nvrtc import compile_kernels, signatures, target_for
-from gpuexplorer.core.errors import InputError
-from gpuexplorer.workloads.cuda_source import Signature
+from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.workloads.cuda_source import CudaSource, Signature
+from gpuexplorer.workloads.includes import inline_includes
 from gpuexplorer.workloads.instances import split_entry
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
 
@@ -28,6 +30,7 @@ def builder(arch: str) -> Build:
                 raise InputError(f"{step.source} has no kernel '{entry}'")
             return known[name]
 
+        _refuse_grid_barrier(plan, step)
         symbols = bound_symbols(plan, step)
         compiled = compile_kernels(
             step.source,
@@ -49,6 +52,22 @@ def builder(arch: str) -> Build:
         )
 
     return build
+
+
+def _refuse_grid_barrier(plan: Plan, step: KernelLaunch) -> None:
+    """Refuse what would end the context: a barrier of the grid in a launch that is not cooperative.
+
+    WorkFailed names file and line.
+    """
+    source = CudaSource(inline_includes(step.source, plan.files))
+    entry, _ = split_entry(step.entry)
+    at = grid_barrier(source, entry)
+    if at is not None:
+        raise WorkFailed(
+            f"{source.where(at)}: '{entry}' waits for the whole grid, for which all of its blocks "
+            "would have to run at once",
+            remedy="end the kernel there, and launch another one for what follows",
+        )
 
 
 def gate_compiler(arch: str) -> Callable[[], bytes]:

@@ -20,7 +20,9 @@ _POISONED = {
     717: "the kernel accessed an address that is not in the memory it names",
     718: "the kernel jumped outside its code",
     719: "the kernel failed while it ran",
-    721: "the GPU's context is gone after an external error",
+    721: "the kernel ended without giving back all of its tensor memory",
+    810: "the MPS server has ended this program's part of the GPU",
+    911: "a device outside of CUDA, which the GPU waited for, had an error",
     999: "the NVIDIA driver met an error it does not name",
 }
 """Errors after which nothing runs in this process any more (sticky, in CUDA's terms)."""

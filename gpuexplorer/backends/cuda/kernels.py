@@ -75,6 +75,7 @@ class KernelRunner(CudaRunner):
 
     def build(self) -> None:
         """Compile every step and check that the device can launch it."""
+        super().build()
         self._steps = []
         for step in self.plan.steps:
             built = self._build(self.plan, step)
@@ -136,9 +137,14 @@ class KernelRunner(CudaRunner):
             self.session.wait()
 
     def predict_s(self) -> float:
-        """Estimate one launch's seconds from parts of each step's grid."""
+        """Estimate one launch's seconds from parts of each step's grid.
+
+        Each part begins with the arrays set back, and no step takes for an index what a scratch
+        array held before: poison, or a longer run's numbers.
+        """
         self._fill_variables()
         with self.session.explained(f"running a part of {self._what}"):
+            self._clear_indices("scratch")
             total_s = sum(self._predict_step_s(step) for step in self._steps)
         self._remember_launched()
         return total_s
@@ -231,12 +237,15 @@ class KernelRunner(CudaRunner):
         resident = max(1, self._resident(step.kernel, threads, shared_B))
         resident *= self.session.facts.needed(MULTIPROCESSORS)
 
+        set_back = self._set_back if self.plan.reset else None
+
         def time_s(grid: Block) -> float:
-            work = timing.Work(lambda: self._queue(step, grid), None, 1)
+            work = timing.Work(lambda: self._queue(step, grid), set_back, 1)
             batch = timing.time_launches(self.session, work, 1, gated=False)
             return float(batch.seconds[0])
 
-        return predict_s(step.step.grid, min(resident, math.prod(step.step.grid)), time_s)
+        at_once = min(resident, math.prod(step.step.grid))
+        return predict_s(step.step.grid, at_once, time_s, step.kernel.cluster)
 
 
 def _check(step: KernelLaunch, kernel: LoadedKernel, device: DeviceInfo) -> None:
@@ -266,15 +275,26 @@ TOO_LONG_TO_REPEAT_S = 0.1
 GROWTH = 4
 
 
-def partial_grid(grid: Block, blocks: int) -> Block:
-    """Return the part of a grid with about ``blocks`` blocks, filled along x, then y, then z."""
-    x = min(grid[0], max(1, blocks))
-    y = min(grid[1], max(1, -(-blocks // x)))
-    z = min(grid[2], max(1, -(-blocks // (x * y))))
-    return x, y, z
+def partial_grid(grid: Block, blocks: int, cluster: Block = (1, 1, 1)) -> Block:
+    """Return the part of a grid with about ``blocks`` blocks, filled along x, then y, then z.
+
+    It is made of whole clusters, as the grid is.
+    """
+
+    def along(axis: int, wanted: int) -> int:
+        return min(grid[axis], -(-max(1, wanted) // cluster[axis]) * cluster[axis])
+
+    x = along(0, blocks)
+    y = along(1, -(-blocks // x))
+    return x, y, along(2, -(-blocks // (x * y)))
 
 
-def predict_s(grid: Block, resident_blocks: int, time_s: Callable[[Block], float]) -> float:
+def predict_s(
+    grid: Block,
+    resident_blocks: int,
+    time_s: Callable[[Block], float],
+    cluster: Block = (1, 1, 1),
+) -> float:
     """Estimate the seconds of a whole grid.
 
     ``resident_blocks`` is how many blocks run on the device at once; ``time_s`` runs a part of the
@@ -285,14 +305,14 @@ def predict_s(grid: Block, resident_blocks: int, time_s: Callable[[Block], float
     further resident set takes as long as the first.
     """
     total = math.prod(grid)
-    part = partial_grid(grid, max(1, resident_blocks))
+    part = partial_grid(grid, max(1, resident_blocks), cluster)
     blocks, seconds = math.prod(part), time_s(part)
     if seconds < TOO_LONG_TO_REPEAT_S:
         seconds = time_s(part)  # the first may have waited for the kernel to be loaded
     while blocks < total:
         if seconds >= TOO_LONG_TO_REPEAT_S:
             return seconds * math.ceil(total / blocks)
-        larger = partial_grid(grid, blocks * GROWTH)
+        larger = partial_grid(grid, blocks * GROWTH, cluster)
         larger_blocks, larger_s = math.prod(larger), time_s(larger)
         per_block_s = max(0.0, (larger_s - seconds) / (larger_blocks - blocks))
         blocks, seconds = larger_blocks, larger_s

@@ -146,12 +146,18 @@ class LibraryRunner(CudaRunner):
         self._call: Callable[[], None] | None = None
 
     def build(self) -> None:
-        """Check that the call is there."""
+        """Check that the call is there, and open its library."""
         if self.plan.library not in offered():
             raise CannotRunHere(
                 f"{self.device.id} does not offer the library call {self.plan.library}",
                 remedy="'gpuexplorer devices' lists what each device offers",
             )
+        super().build()
+        if self.plan.library in _CUBLAS:
+            from cupy.cuda.device import get_cublas_handle
+
+            with self.session.explained("opening cuBLAS"):
+                get_cublas_handle()
 
     def predict_s(self) -> float | None:
         """Return the seconds of one call, tried out; None for one that may be long.

@@ -118,6 +118,12 @@ class DeviceArrays:
         span = self.layout.arrays[name]
         self._set(span, byte)
 
+    def clear(self, name: str) -> None:
+        """Zero an array, and its unchanged copy where it has one."""
+        self.fill(name, 0)
+        if name in self.layout.copies:
+            self._set(self.layout.copies[name], 0)
+
     def restore(self, name: str) -> None:
         """Set an array back to what was uploaded."""
         span, copy = self.layout.arrays[name], self.layout.copies[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from typing import get_args
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from gpuexplorer.backends.cuda.timing import Work
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WrongResult
 from gpuexplorer.core.units import plural, quantity
-from gpuexplorer.workloads.fills import loaded, poison_byte, stored, stored_dtype
+from gpuexplorer.workloads.fills import WHOLE, loaded, poison_byte, stored, stored_dtype
+from gpuexplorer.workloads.manifest import Role
 from gpuexplorer.workloads.plan import Plan
 
 _log = logging.getLogger(__name__)
@@ -74,13 +76,17 @@ class CudaRunner(Runner):
         l2 = quantity(self.session.facts.attribute(L2_CACHE_B), "B")
         return f"{FLUSH_FACTOR} × the {l2} L2 cache written before each launch"
 
+    def build(self) -> None:
+        """Have the memory that empties the cache: allocating arrays is to be timed alone."""
+        if self.cold:
+            with self.session.explained("preparing to empty the cache"):
+                self._flush_span()
+
     def allocate(self) -> None:
         """Allocate every array in one piece; WorkFailed when the memory is not there."""
         self.free()
         with self.session.explained(f"the arrays of {self.plan.config.workload}"):
             self.arrays = DeviceArrays(self.session, lay_out(self.plan.arrays, self.plan.reset))
-            if self.cold:
-                self._flush_span()
         self._bind()
 
     def upload(self, inputs: Mapping[str, HostArray]) -> None:
@@ -89,6 +95,11 @@ class CudaRunner(Runner):
         with self.session.explained("copying the inputs to the device"):
             for name, data in inputs.items():
                 self._allocated.upload(name, stored(self.plan.array(name), precision, data))
+
+    def clear_indices(self) -> None:
+        """Zero every array of whole numbers: what memory held before is no index."""
+        with self.session.explained("clearing the arrays"):
+            self._clear_indices(*get_args(Role))
 
     def poison(self) -> None:
         """Fill outputs and scratch arrays with poison, and write the guards."""
@@ -148,9 +159,6 @@ class CudaRunner(Runner):
         ):
             return False
         self.arrays, other.arrays = other.arrays, None
-        with self.session.explained("taking the arrays over"):
-            if self.cold:
-                self._flush_span()
         self._bind()
         return True
 
@@ -293,7 +301,14 @@ class CudaRunner(Runner):
             group=self._group if gated else 1, records=self._records if gated else None,
         )  # fmt: skip
 
-    def _prepare(self) -> None:
+    def _clear_indices(self, *roles: Role) -> None:
+        """Queue zeroing the arrays of whole numbers that have one of some roles."""
+        for array in self.plan.arrays:
+            if array.role in roles and array.type in WHOLE:
+                self._allocated.clear(array.name)
+
+    def _set_back(self) -> None:
+        """Queue setting back what each launch begins with."""
         arrays = self._allocated
         for name in self.plan.reset:
             if name in arrays.layout.copies:
@@ -301,6 +316,9 @@ class CudaRunner(Runner):
             else:
                 arrays.fill(name, 0)
         self._were_set_back()
+
+    def _prepare(self) -> None:
+        self._set_back()
         if self.cold:
             address, nbytes = self._flush_span()
             self.session.api.runtime.memsetAsync(address, 0, nbytes, self.session.stream)

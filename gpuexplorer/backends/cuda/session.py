@@ -16,12 +16,18 @@ from gpuexplorer.backends.cuda.driver import (
     MULTIPROCESSORS,
     DeviceFacts,
 )
+from gpuexplorer.core.config import Block
 from gpuexplorer.core.errors import DeviceLost
 
 _log = logging.getLogger(__name__)
 _NO_GATE = "launches are not queued behind a gate: %s"
 USUAL_SHARED_B = 48 * 1024
 """Above this a kernel has to be told that it may use more."""
+CLUSTERS_FROM = (9, 0)
+"""The first compute capability that has clusters of blocks."""
+CLUSTER = (11, 12, 13)
+"""A kernel's cluster along x, y, z: CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, HEIGHT and DEPTH of
+cuda.h, of which CuPy has no names. All are 0 where a kernel has none."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,8 @@ class LoadedKernel:
     static_shared_B: int
     local_B: int
     max_threads_per_block: int
+    cluster: Block = (1, 1, 1)
+    """The blocks that run together, along x, y, z: a grid is made of whole clusters."""
 
 
 class CudaSession:
@@ -166,12 +174,19 @@ class CudaSession:
                 number = getattr(driver, f"CU_FUNC_ATTRIBUTE_{name}")
                 return int(driver.funcGetAttribute(number, function))
 
+            def cluster() -> Block:
+                if self.facts.capability < CLUSTERS_FROM:
+                    return 1, 1, 1
+                x, y, z = (max(1, int(driver.funcGetAttribute(n, function))) for n in CLUSTER)
+                return x, y, z
+
             self._kernels[key] = LoadedKernel(
                 function=function,
                 registers=attribute("NUM_REGS"),
                 static_shared_B=attribute("SHARED_SIZE_BYTES"),
                 local_B=attribute("LOCAL_SIZE_BYTES"),
                 max_threads_per_block=attribute("MAX_THREADS_PER_BLOCK"),
+                cluster=cluster(),
             )
         return self._kernels[key]
 

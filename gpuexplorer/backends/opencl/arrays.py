@@ -14,6 +14,7 @@ from gpuexplorer.backends.opencl.surroundings import Fenced, Patterned
 from gpuexplorer.core.errors import WorkFailed, WrongResult
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.fills import WHOLE, loaded, poison_byte, stored, stored_dtype
+from gpuexplorer.workloads.manifest import Role
 from gpuexplorer.workloads.plan import ArrayPlan, Plan
 
 _ZERO = np.uint8(0)
@@ -82,11 +83,16 @@ class DeviceArrays:
         self._armed = True
         self._queue.finish()
 
-    def clear_indices(self) -> None:
-        """Zero whole-number scratch arrays, so that poison in them is not taken for an index."""
+    def clear_indices(self, *roles: Role) -> None:
+        """Queue zeroing the arrays of whole numbers that have one of some roles.
+
+        So nothing that they held before is taken for an index.
+        """
         for name, array in self.plans.items():
-            if array.role == "scratch" and array.type in WHOLE:
+            if array.role in roles and array.type in WHOLE:
                 self._fill(self.buffers[name], _ZERO, array.nbytes)
+                if name in self._pristine:
+                    self._fill(self._pristine[name], _ZERO, array.nbytes)
 
     def reset(self, names: tuple[str, ...]) -> None:
         """Queue setting arrays back: ``inout`` to what was uploaded, others to zero."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed
 from gpuexplorer.core.knobs import block_words
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.units import quantity
+from gpuexplorer.workloads.manifest import Role
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
 
 PREDICT_FROM_S = 1e-3
@@ -221,6 +222,10 @@ class OpenCLRunner(Runner):
         """Copy the inputs to the device and wait."""
         self._owned().upload(inputs)
 
+    def clear_indices(self) -> None:
+        """Zero every array of whole numbers: what memory held before is no index."""
+        self._owned().clear_indices(*get_args(Role))
+
     def poison(self) -> None:
         """Fill outputs and scratch with poison and notice from now on what strays outside."""
         self._take_printed()
@@ -259,7 +264,7 @@ class OpenCLRunner(Runner):
 
     def launch(self, count: int) -> Batch:
         """Queue ``count`` launches, wait for the last, and return the device's time for each."""
-        arrays, reset, queue = self._owned(), self.plan.reset, self._queue
+        queue = self._queue
         flush = self._session.flush if self.cold else None
         enqueue = self._cl.enqueue_nd_range_kernel
         self._claim()
@@ -268,9 +273,7 @@ class OpenCLRunner(Runner):
         start_ns = self.now_ns()
         try:
             for _ in range(count):
-                if reset:
-                    arrays.reset(reset)
-                    self._fill(reset)
+                self._set_back()
                 if flush is not None:
                     flush.queue()
                 for kernel, global_size, block in steps:
@@ -279,6 +282,12 @@ class OpenCLRunner(Runner):
         except (self._cl.Error, RuntimeError) as error:
             raise self._failure(error) from None
         return Batch(start_ns, self._durations_s(events).reshape(count, len(steps)).sum(axis=1))
+
+    def _set_back(self) -> None:
+        """Queue setting back what each launch begins with."""
+        if self.plan.reset:
+            self._owned().reset(self.plan.reset)
+            self._fill(self.plan.reset)
 
     def _durations_s(self, events: list[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
         began, ended = self._cl.profiling_info.START, self._cl.profiling_info.END
@@ -317,8 +326,7 @@ class OpenCLRunner(Runner):
         self._claim()
         if any(not l.portable.splittable for l in self._launches):
             return None
-        if len(self._launches) > 1:
-            arrays.clear_indices()
+        arrays.clear_indices("scratch")
         try:
             return sum(self._predict_step(launch) for launch in self._launches)
         except (self._cl.Error, RuntimeError) as error:
@@ -343,6 +351,7 @@ class OpenCLRunner(Runner):
             blocks = ran * math.ceil(min(max(wanted, 2), PREDICT_GROWTH))
 
     def _time_part(self, launch: _Launch, size: tuple[int, ...]) -> float:
+        self._set_back()
         event = self._cl.enqueue_nd_range_kernel(
             self._queue, launch.made.kernel, size, launch.step.block
         )
@@ -363,10 +372,9 @@ class OpenCLRunner(Runner):
         self._claim()
 
         def begin() -> None:
-            if self.plan.reset:
-                arrays.reset(self.plan.reset)
+            self._set_back()
             if look.launch:
-                arrays.clear_indices()
+                arrays.clear_indices("scratch")
             for before in self._launches[: look.launch]:
                 enqueue(self._queue, before.made.kernel, before.global_size, before.step.block)
 
