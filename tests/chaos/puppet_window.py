@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from PySide6.QtCore import QEventLoop, QSocketNotifier, QTimer, qInstallMessageHandler
-from PySide6.QtGui import QPixmapCache
+from PySide6.QtCore import QEventLoop, QSocketNotifier, Qt, QTimer, qInstallMessageHandler
+from PySide6.QtGui import QAction, QPixmapCache
 from PySide6.QtWidgets import QApplication, QMenu
 
 from gpuexplorer.engine.record import RunRecord
@@ -64,6 +64,8 @@ class Puppet:
         self.monkey: Monkey | None = None
         self._loaded: set[str] = set()
         self._size = self.window.size()
+        self._checked = {a: a.isChecked() for a in self._choices()}
+        """What can be switched on and off, as it is at first."""
         app._catch_all(self.window)
         app._close_on_interrupt(self.window)
         self.window.sessions.may_close = lambda: True  # type: ignore[method-assign]
@@ -417,8 +419,17 @@ class Puppet:
         assert self.monkey is not None
         self.monkey.start()
 
+    def _choices(self) -> list[QAction]:
+        """Return the commands that are on or off, but for Live."""
+        every = self.window.findChildren(QAction, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return [a for a in every if a.isCheckable() and a is not self.window.commands.live]
+
     def sit_down(self) -> None:
-        """Have the monkey stop, close what lies over the window, and end what is going on."""
+        """Have the monkey stop, close what lies over the window, and end what is going on.
+
+        Panels, colours, and what else is switched on and off, are as at first: large letters and
+        more panels take more memory.
+        """
         assert self.monkey is not None
         self.monkey.loose = False
         for top in QApplication.topLevelWidgets():
@@ -427,6 +438,9 @@ class Puppet:
         self.window.session.set_live(False)
         if self.window.session.jobs.current is not None:
             self.window.commands.stop.trigger()
+        for action, on in self._checked.items():
+            if action.isChecked() != on and (on or action.actionGroup() is None):
+                action.trigger()  # of several, of which one is on, the one that was
         self.window.showNormal()
         self.window.resize(self._size)
         self.window.panels.places.show_view(self.window.panels.live)
