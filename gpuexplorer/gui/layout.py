@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
-    QScrollArea,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -43,6 +42,7 @@ from gpuexplorer.gui.views.roofline import RooflineView
 from gpuexplorer.gui.widgets.banner import Banner
 from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.late import LateView
+from gpuexplorer.gui.widgets.scroll_room import ScrollArea
 
 if TYPE_CHECKING:
     from gpuexplorer.core.accesses import AccessProfile
@@ -193,10 +193,9 @@ class Panels(QSplitter):
         plots = self.plots = QSplitter(Qt.Orientation.Vertical)
         plots.setChildrenCollapsible(False)
         plots.setHandleWidth(1)
-        room = self._device_room = QScrollArea()
+        room = self._device_room = ScrollArea()
         room.setObjectName("deviceRoom")
-        room.setWidgetResizable(True)
-        room.setFrameShape(QScrollArea.Shape.NoFrame)
+        room.setFrameShape(ScrollArea.Shape.NoFrame)
         room.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         room.setMinimumHeight(DEVICE_LEAST_HEIGHT)
         room.setWidget(self.device)

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import shiboken6
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -18,8 +19,10 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QScrollBar,
+    QSizePolicy,
     QTextEdit,
     QToolButton,
+    QVBoxLayout,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -28,7 +31,7 @@ from gpuexplorer import gui
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.widgets.late import LateView
-from gpuexplorer.gui.widgets.scroll_room import keep_room
+from gpuexplorer.gui.widgets.scroll_room import MOST_TURNS, ScrollArea, keep_room
 from gpuexplorer.gui.widgets.words import Words
 from tests.gui import looks
 from tests.gui.conftest import OpenWindow
@@ -258,6 +261,50 @@ def test_a_bar_follows_what_there_is_to_scroll_whatever_python_has_let_go(qtbot:
     label.setText("\n".join(["long"] * 50))
     label.adjustSize()
     until(qtbot, lambda: area.verticalScrollBar().maximum() > 0)
+
+
+class Sentences(QWidget):
+    """Takes more lines above a width, as words do that leave out a sentence where it is narrow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.high, self.above_px = 20, 1 << 20
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        return QSize(10, self.high)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        wanted = 60 if self.width() > self.above_px else 20
+        if wanted != self.high:
+            self.high = wanted
+            self.updateGeometry()
+
+
+def test_a_bar_that_makes_itself_needless_stays_and_ends_no_stack(qtbot: QtBot) -> None:
+    area, content, sentences, rest = ScrollArea(), QWidget(), Sentences(), QWidget()
+    qtbot.addWidget(area)
+    column = QVBoxLayout(content)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.addWidget(sentences)
+    column.addWidget(rest)
+    rest.setMinimumHeight(500)
+    area.setWidget(content)
+    area.resize(300, 400)
+    area.show()
+    bar = area.verticalScrollBar()
+    until(qtbot, bar.isVisible)
+    most = area.maximumViewportSize()
+    sentences.above_px = (area.viewport().width() + most.width()) // 2
+    rest.setMinimumHeight(most.height() - column.spacing() - 30)  # which fits where it is narrow
+    for _ in range(MOST_TURNS):
+        QApplication.sendEvent(area, QEvent(QEvent.Type.StyleChange))
+        QApplication.processEvents()
+    assert bar.isVisible()
+    assert content.width() == area.viewport().width() < most.width()
+    sentences.above_px = 1 << 20
+    area.resize(310, 900)
+    until(qtbot, lambda: not bar.isVisible())
 
 
 def test_nothing_moves_by_itself_but_what_follows_measuring() -> None:

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QRadioButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -35,6 +34,7 @@ from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.gui.widgets.layouts import empty
 from gpuexplorer.gui.widgets.list_box import ListBox
 from gpuexplorer.gui.widgets.look import set_look
+from gpuexplorer.gui.widgets.scroll_room import ScrollArea
 
 LOOKING = "Looking at this machine…"
 INDENT = 22
@@ -76,9 +76,8 @@ class EngineChoicePage(QWidget):
             column.setSpacing(6)
             column.addStretch(1)
             columns.addLayout(column, 1)
-        scroll = QScrollArea()
+        scroll = ScrollArea()
         scroll.setObjectName("engineChoiceScroll")
-        scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(content)
         self.words = QLabel()

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFormLayout,
     QHBoxLayout,
     QLabel,
-    QScrollArea,
     QSpinBox,
     QVBoxLayout,
     QWidget,
@@ -30,7 +29,7 @@ from gpuexplorer.gui.panels.experiment_switches import SwitchesSection
 from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.list_box import LINE, ListBox, heading
-from gpuexplorer.gui.widgets.scroll_room import keep_room
+from gpuexplorer.gui.widgets.scroll_room import ScrollArea, keep_room
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from gpuexplorer.workloads.memory.predict import predict
 
@@ -90,7 +89,7 @@ def _items_words(number: int, what: str) -> str:
     return plural(number, "{number} sample a step", "{number} samples a step")
 
 
-class ExperimentPanel(QScrollArea):
+class ExperimentPanel(ScrollArea):
     """Shows an ``Experiment`` and turns its knobs."""
 
     def __init__(self, experiment: Experiment, parent: QWidget | None = None) -> None:
@@ -98,7 +97,6 @@ class ExperimentPanel(QScrollArea):
         self.setObjectName("experimentPanel")
         self._experiment = experiment
         self._shape: tuple[object, ...] | None = None
-        self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         keep_room(self)
         content = QWidget()

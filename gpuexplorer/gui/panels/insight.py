@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
-    QScrollArea,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -43,7 +42,7 @@ from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.look import set_look
 from gpuexplorer.gui.widgets.phase_bar import PhaseBar
-from gpuexplorer.gui.widgets.scroll_room import keep_room
+from gpuexplorer.gui.widgets.scroll_room import ScrollArea, keep_room
 from gpuexplorer.gui.widgets.words import NoteBox, Words
 
 _Shown = tuple[Summary | None, Prepared | None, TelemetrySummary | None, Ceilings | None]
@@ -53,7 +52,7 @@ NO_CHECK = "\n"
 """Keeps the place of the two lines that a check usually takes."""
 
 
-class InsightPanel(QScrollArea):
+class InsightPanel(ScrollArea):
     """Says in words what the plots show.
 
     What comes and goes stands below what is always there, so that nothing read often moves.
@@ -64,7 +63,6 @@ class InsightPanel(QScrollArea):
     def __init__(self, advice: AdviceSection, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("insightPanel")
-        self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         keep_room(self)
         self.advice = advice

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QLabel,
-    QScrollArea,
     QWidget,
 )
 
@@ -29,6 +28,7 @@ from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.widgets.button import button
+from gpuexplorer.gui.widgets.scroll_room import ScrollArea
 from gpuexplorer.gui.widgets.words import Remarks
 from gpuexplorer.results.operators import sheet_of
 from gpuexplorer.workloads.operators import told_variants
@@ -86,10 +86,9 @@ class OperatorsView(RecordingView):
         self.notes = Remarks()
         self.notes.setObjectName("operatorNotes")
         self.notes.setContentsMargins(12, 3, 12, 4)
-        room = QScrollArea()
+        room = ScrollArea()
         room.setObjectName("flameRoom")
-        room.setWidgetResizable(True)
-        room.setFrameShape(QScrollArea.Shape.NoFrame)
+        room.setFrameShape(ScrollArea.Shape.NoFrame)
         room.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         room.setMinimumHeight(70)
         room.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the plot in it has the keys

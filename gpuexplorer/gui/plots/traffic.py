@@ -8,7 +8,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPen
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gpuexplorer.analysis.advice.roofs import bandwidth_roof
 from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
@@ -30,6 +30,7 @@ from gpuexplorer.gui.plots.base import (
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.button import small_button
+from gpuexplorer.gui.widgets.scroll_room import ScrollArea
 
 MAX_POINTS = 300
 SHOWN = (0.03, 0.97)
@@ -128,12 +129,11 @@ class TrafficPlot(QWidget):
         side.addStretch(1)
         lines = QWidget()
         lines.setLayout(side)
-        legend = QScrollArea()  # in a low window its lines are scrolled
+        legend = ScrollArea()  # in a low window its lines are scrolled
         legend.setObjectName("trafficLegend")
-        legend.setFrameShape(QScrollArea.Shape.NoFrame)
+        legend.setFrameShape(ScrollArea.Shape.NoFrame)
         legend.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         legend.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        legend.setWidgetResizable(True)
         legend.setFixedWidth(for_text(SIDE_WIDTH))
         legend.setMinimumHeight(0)
         legend.setWidget(lines)

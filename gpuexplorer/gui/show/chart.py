@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QToolTip, QWidget
+from PySide6.QtWidgets import QFrame, QToolTip, QWidget
 
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.told import told
@@ -15,6 +15,7 @@ from gpuexplorer.gui.show.heat import SCALE_WIDTH
 from gpuexplorer.gui.show.legend import SIDE_PX, Entry, Head, entries_of
 from gpuexplorer.gui.show.panel import PanelView
 from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.widgets.scroll_room import ScrollArea
 
 LEAST_WIDTH = 150
 """Of a panel; a row that has no room for that goes on below."""
@@ -29,7 +30,7 @@ def _no_words(_key: str) -> str:
     return ""
 
 
-class ChartView(QScrollArea):
+class ChartView(ScrollArea):
     """Shows a chart; ``hovered`` carries the key of the mark under the pointer or None.
 
     ``chosen`` carries the key of a mark that was clicked. What can be zoomed is dragged and zoomed
@@ -44,7 +45,6 @@ class ChartView(QScrollArea):
         super().__init__()
         self.setObjectName(name)
         self.setAccessibleName(tr(title))
-        self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.spec: ChartSpec | None = None

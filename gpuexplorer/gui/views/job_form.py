@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.gui.typeface import for_text
+from gpuexplorer.gui.widgets.scroll_room import ScrollArea
 
 SHOWN_REASONS = 4
 
 
-class JobForm(QScrollArea):
+class JobForm(ScrollArea):
     """A subclass fills ``column``; ``changed`` says that something else is wanted."""
 
     changed = Signal()
@@ -25,7 +26,6 @@ class JobForm(QScrollArea):
         self._name = name
         self.setObjectName(f"{name}Form")
         self.setAccessibleName(tr("What is measured"))
-        self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumWidth(for_text(232))
         inside = QWidget()

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QPushButton,
-    QScrollArea,
     QStackedWidget,
     QToolButton,
     QVBoxLayout,
@@ -42,6 +41,7 @@ from gpuexplorer.gui.views.lesson_steps import (
 )
 from gpuexplorer.gui.widgets.late import scrolled
 from gpuexplorer.gui.widgets.look import set_look
+from gpuexplorer.gui.widgets.scroll_room import ScrollArea
 from gpuexplorer.gui.widgets.words import Words
 from gpuexplorer.lessons.measured import Measured
 from gpuexplorer.lessons.measuring import check_exercise, check_kept, measure, planned
@@ -144,7 +144,7 @@ class LearnView(QStackedWidget):
         self.why = WhyStep(self.model)
         self.exercise = ExerciseStep(self.model, self._knob_words, self._refusal_words, self._moved)
         self.steps: tuple[Step, ...] = (self.guess, self.measure, self.why, self.exercise)
-        self._rooms: list[QScrollArea] = []
+        self._rooms: list[ScrollArea] = []
         for step in self.steps:
             room = scrolled(step)
             self._rooms.append(room)

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+
+from gpuexplorer.gui.widgets.scroll_room import ScrollArea
 
 
 class LateView(QWidget):
@@ -36,10 +38,9 @@ class LateView(QWidget):
         super().showEvent(event)
 
 
-def scrolled(view: QWidget) -> QScrollArea:
+def scrolled(view: QWidget) -> ScrollArea:
     """Return a place for a view in which it is scrolled where it has too little room."""
-    area = QScrollArea()
-    area.setWidgetResizable(True)
+    area = ScrollArea()
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     area.setWidget(view)
