@@ -341,6 +341,8 @@ class MainWindow(KeyWindow):
         able.follow_state(commands, session, has_result=has_result)
         commands.threads[self.engine.threads].setChecked(True)
         self.insight.engine = session.options.python
+        for plot in (self.timing, self.traffic):
+            plot.show_state()
         self.status.show_state()
 
     def drawn(self, ticket: int) -> None:

@@ -19,6 +19,10 @@ from gpuexplorer.gui.theme import make_theme
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until, wait_measured
 
+CONFIG = RunConfig(
+    workload="matmul", variant="naive", size={"N": 64}, device="opencl:0", precision="fp32"
+)
+
 
 @pytest.fixture(autouse=True)
 def colours(qapp: QApplication) -> None:
@@ -66,19 +70,14 @@ def test_until_a_first_launch_is_over_nobody_is_told_to_measure(qtbot: QtBot) ->
     traffic = TrafficPlot(live, timing.plot)
 
     def told() -> set[str]:
-        timing.refresh_slow()
-        traffic.refresh()
+        timing.show_state()
+        traffic.show_state()
         return {timing.plot.empty_words, traffic.plot.empty_words}
 
     for widget in (timing, traffic):
         qtbot.addWidget(widget)
     assert told() == {NOTHING_TIMED, NOTHING_MOVED}
-    run = live.begin(
-        1,
-        RunConfig(
-            workload="matmul", variant="naive", size={"N": 64}, device="opencl:0", precision="fp32"
-        ),
-    )
+    run = live.begin(1, CONFIG)
     assert told() == {UNDER_WAY}
     run.over = True
     assert told() == {NOTHING_TIMED, NOTHING_MOVED}
@@ -86,6 +85,20 @@ def test_until_a_first_launch_is_over_nobody_is_told_to_measure(qtbot: QtBot) ->
     live.add(np.array([0.0]), np.array([1e-3]), [])
     timing.show_answer()
     assert timing.plot.empty_words == ""
+
+
+def test_a_launch_that_was_given_up_is_not_under_way(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = open_window()
+    session, plots = window.session, (window.timing, window.traffic)
+    session.live_at_start = False
+    window.show()
+    until(qtbot, lambda: session.experiment.devices is not None)
+    run = session.live_model.begin(1, CONFIG)
+    session.say("compiling")
+    assert {one.plot.empty_words for one in plots} == {UNDER_WAY}
+    run.over = True
+    session.give_up("waiting for your word")
+    assert {one.plot.empty_words for one in plots} == {NOTHING_TIMED, NOTHING_MOVED}
 
 
 @pytest.mark.parametrize("size", [(280, 130), (700, 300), (1900, 900)])

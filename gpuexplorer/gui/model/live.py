@@ -252,6 +252,16 @@ class Live:
         """The latest time on the axis."""
         return self._end_s
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether the current configuration has samples."""
+        return self.current is not None and len(self.current.trace) > 0
+
+    @property
+    def awaits_first(self) -> bool:
+        """Whether the first launch of the current configuration is not over yet."""
+        return self.current is not None and not self.current.over and not self.is_timed
+
     def settle(self, end_s: float) -> None:
         """Let the axis reach to ``end_s`` before a run is shown that was measured elsewhere."""
         self._end_s = end_s

@@ -267,11 +267,8 @@ class TimingPlot(QWidget):
             self._fit()
         run = self._live.current
         self._past.draw(self._trace_width)
-        timed = run is not None and len(run.trace) > 0
-        drawn = timed or bool(self._live.past) or bool(self._live.pins)
-        empty = UNDER_WAY if run is not None and not run.over else NOTHING_TIMED
-        self.plot.say_empty("" if drawn else empty)
-        if run is None or not timed:
+        self.show_state()
+        if run is None or not len(run.trace):
             self._median.setData([], [])
             self._clear_band()
             self.side.clear_run()
@@ -281,6 +278,12 @@ class TimingPlot(QWidget):
         self._draw_ghosts(run)
         self.crosshair.refresh()
         self._say(run)
+
+    def show_state(self) -> None:
+        """Say what fills it, while nothing does."""
+        live = self._live
+        empty = UNDER_WAY if live.awaits_first else NOTHING_TIMED
+        self.plot.say_empty("" if live.is_timed or live.past or live.pins else empty)
 
     def _draw_trace(self) -> None:
         run = self._live.current

@@ -90,6 +90,7 @@ class TrafficPlot(QWidget):
         self._live = live
         self._low, self._high = 0.0, 0.0
         self.following = True
+        self._drawn = False
         self._build(timing)
         theme().changed.connect(self._repaint_theme)
         self._repaint_theme()
@@ -109,7 +110,7 @@ class TrafficPlot(QWidget):
         self.plot.set_log(True)
         self.plot.double_clicked.connect(self.follow)
         self.plot.dragged.connect(self._let_go)
-        self.plot.say_empty(NOTHING_MOVED)
+        self.show_state()
         self._curves = {}
         self.legend: dict[str, LineSample] = {}
         side = QVBoxLayout()
@@ -205,10 +206,19 @@ class TrafficPlot(QWidget):
         if peak is not None:
             self.peak_line.setValue(self.plot.scaled_one(peak))
             seen.append(np.array([peak]))
-        empty = UNDER_WAY if run is not None and not run.over else NOTHING_MOVED
-        self.plot.say_empty("" if seen else empty)
+        self._drawn = bool(seen)
+        self.plot.say_empty("" if seen else self._empty)
         if self.following and seen:
             self._fit(seen)
+
+    @property
+    def _empty(self) -> str:
+        return UNDER_WAY if self._live.awaits_first else NOTHING_MOVED
+
+    def show_state(self) -> None:
+        """Say what fills it, while nothing does."""
+        if not self._drawn and not self._live.is_timed:  # else it is drawn soon
+            self.plot.say_empty(self._empty)
 
     def _series(self, line: Line, low: float, high: float) -> tuple[Floats, Floats]:
         xs: list[Floats] = []
