@@ -44,6 +44,24 @@ def test_it_verifies(
     assert (measured.seconds > 0).all()
 
 
+def test_a_scan_that_draws_its_tiles_is_foreseen_with_its_counter_set_back(
+    measure: Measure,
+) -> None:
+    """With one element a thread every block has a place in ``state``, and none is to spare."""
+    for each in (8, 1, 8):  # each finds the arrays as the one before left them
+        request = {"size": {"N": 1 << 22}, "block": (32,), "tunables": {"EACH": each}}
+        assert measure("scan", "look_back", **request).done.verified
+
+
+@pytest.mark.parametrize("variant", ["scalar", "vector", "lanes"])
+def test_a_large_sparse_matrix_is_foreseen_before_its_indices_are_there(
+    measure: Measure, variant: str
+) -> None:
+    large = measure("spmv", variant, size={"N": 1 << 20, "K": 16})
+    assert large.stages.index("predict") < large.stages.index("upload")
+    assert large.done.verified
+
+
 @pytest.mark.parametrize("block", [(1, 1), (3, 7), (32, 1), (1, 256), (32, 32), (1024, 1)])
 def test_matmul_is_right_with_any_block(measure: Measure, block: tuple[int, int]) -> None:
     assert measure("matmul", "naive", size={"N": 300}, block=block).done.verified
