@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import time
+
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractSlider, QScrollArea, QScrollBar, QWidget
 
-MOST_TURNS = 8
-"""So often content may become wider or narrower in an area of one size; then the bar stays."""
+MOST_TURNS, SOON_S = 8, 1.0
+"""So often, and each time so soon after the time before, content may become wider or narrower in an
+area of one size; then the bar stays."""
 AS_NEEDED = Qt.ScrollBarPolicy.ScrollBarAsNeeded
 ALWAYS = Qt.ScrollBarPolicy.ScrollBarAlwaysOn
 
 
 class ScrollArea(QScrollArea):
-    """A place as wide as its content, which is scrolled up and down.
+    """A place that its content fills, and where it is scrolled when it needs more room.
 
     Content that is lower where it is narrower can do without the bar only while the bar is there.
     Qt fits it anew from within each fitting, deeper each time, until the stack ends; here it is
@@ -25,15 +28,18 @@ class ScrollArea(QScrollArea):
         self.setWidgetResizable(True)
         self._fitting = self._steadied = False
         self._size = QSize()
-        self._turns = 0
-        """How often the content became wider or narrower since the area was resized."""
+        self._turns, self._turned_s = 0, 0.0
+        """How often the content became wider or narrower one time soon after the other, and when it
+        did last."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Fit the content when it was resized, but for what a fitting resizes."""
         if not isinstance(event, QResizeEvent):
             return super().eventFilter(watched, event)
         if event.size().width() != event.oldSize().width():
-            self._turns += 1
+            now_s = time.monotonic()
+            self._turns = self._turns + 1 if now_s < self._turned_s + SOON_S else 1
+            self._turned_s = now_s
         if self._fitting:
             return False
         self._fitting = True
