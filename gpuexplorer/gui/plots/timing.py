@@ -273,6 +273,7 @@ class TimingPlot(QWidget):
             self._clear_band()
             self.side.clear_run()
             return
+        self.plot.say_empty("")
         self._draw_median(run)
         self.side.show_run(run, self._live.pins, self.plot)
         self._draw_ghosts(run)
@@ -282,8 +283,9 @@ class TimingPlot(QWidget):
     def show_state(self) -> None:
         """Say what fills it, while nothing does."""
         live = self._live
-        empty = UNDER_WAY if live.awaits_first else NOTHING_TIMED
-        self.plot.say_empty("" if live.is_timed or live.past or live.pins else empty)
+        if not live.is_timed:  # else the axes are fitted soon
+            empty = UNDER_WAY if live.awaits_first else NOTHING_TIMED
+            self.plot.say_empty("" if live.past or live.pins else empty)
 
     def _draw_trace(self) -> None:
         run = self._live.current
