@@ -62,7 +62,9 @@ class IdleCalibration(QObject):
         if device is None or session.engine_state != "ready" or device.id in self._failed:
             return False
         works = session.activity in STAGES.values()  # such as an analysis, which is no job
-        return not works and session.store.find(device) is None
+        run = session.live_model.current
+        stops = run is not None and not run.over  # its last launch is not over yet
+        return not works and not stops and session.store.find(device) is None
 
     def _begin(self) -> None:
         from gpuexplorer.gui.calibration import CalibrationJob

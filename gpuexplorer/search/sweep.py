@@ -21,6 +21,7 @@ from typing import Protocol, runtime_checkable
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sweep import PASSING, Why
@@ -267,18 +268,19 @@ class Sweep:
     def _end(self, index: int, outcome: RunResult | ExplorerError, seconds: float) -> None:
         """Take in what came of a cell that took ``seconds``."""
         cell, config = self.cells[index], self._config(index)
-        if isinstance(outcome, ExplorerError):
-            why = why_of(outcome)
-            self.cells[index] = cell.skip(outcome.what, why)
-            self._estimator.took(config, 0.0, None)
-            if self.keeper is not None and why not in PASSING:
-                self.keeper.skip(config, outcome.what, why)
-        else:
-            self.cells[index] = cell.measured(outcome)
-            if self.keeper is not None:
-                self.keeper.keep(outcome)
-            self._estimator.took(config, seconds, outcome)
-        self._done += 1
+        with interrupts_held():  # what is done is kept
+            if isinstance(outcome, ExplorerError):
+                why = why_of(outcome)
+                self.cells[index] = cell.skip(outcome.what, why)
+                self._estimator.took(config, 0.0, None)
+                if self.keeper is not None and why not in PASSING:
+                    self.keeper.skip(config, outcome.what, why)
+            else:
+                self.cells[index] = cell.measured(outcome)
+                if self.keeper is not None:
+                    self.keeper.keep(outcome)
+                self._estimator.took(config, seconds, outcome)
+            self._done += 1
         self._tell(index)
 
     @property

@@ -90,6 +90,23 @@ def test_it_gives_way_to_live_at_once_and_comes_again(
     until(qtbot, lambda: is_calibrating(window))
 
 
+def test_it_waits_for_the_last_launch_of_what_was_stopped(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lasting(monkeypatch, 60.0)
+    window = open_window()
+    run = wait_measured(qtbot, window)
+    psutil.Process(window.session.worker.engine_pid).suspend()  # until it is ended for that
+    window.session.stop()
+
+    def is_over() -> bool:
+        assert run.over or window.session.jobs.idle
+        return run.over
+
+    until(qtbot, is_over)
+    until(qtbot, lambda: is_calibrating(window))
+
+
 def test_it_gives_way_to_a_job(
     qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:

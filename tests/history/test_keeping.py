@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -176,3 +180,43 @@ def test_without_a_store_nothing_is_made() -> None:
     keeping.take({}, [numbered_run(1)])
     keeping.end({})
     assert keeping.group is None and not keeping.finished
+
+
+class Interrupter:
+    """Sends this process an interrupt at the ``at``-th line of Python that runs in a block."""
+
+    def __init__(self, at: int | None = None) -> None:
+        self.at, self.lines = at, 0
+
+    def __enter__(self) -> Interrupter:
+        sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        sys.settrace(None)
+
+    def _trace(self, frame: FrameType, event: str, _argument: object) -> Any:
+        self.lines += event == "line"
+        if self.lines == self.at:
+            sys.settrace(None)
+            signal.raise_signal(signal.SIGINT)
+        return self._trace
+
+
+def test_what_is_kept_when_an_interrupt_comes_at_any_moment_is_kept(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "history.sqlite", busy_s=0.1) as store:
+        keeping = Keeping("sweep", store, no_trouble, every_s=0.0)
+        runs = [numbered_run(number) for number in range(40)]
+        for run in runs[:3]:
+            with Interrupter() as whole:
+                keeping.take({}, [run])
+        interrupted = 0
+        for number in range(3, 40):
+            try:
+                with Interrupter(whole.lines * number // 42):
+                    keeping.take({}, [runs[number]])
+            except KeyboardInterrupt:
+                interrupted += 1
+                keeping.end({}, [])  # while Python unwinds, as in a job that is ended so
+            assert store.count(Query()) == number + 1
+        assert interrupted > 30

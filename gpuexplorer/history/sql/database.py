@@ -18,6 +18,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.core.frozen import to_get
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.exchange import write_error
 from gpuexplorer.history.errors import StoreForeign
 from gpuexplorer.history.place import Place, on_network
@@ -86,11 +87,12 @@ class Database:
     def write(self, *, seen: bool = True) -> Iterator[Connection]:
         """Write in one transaction that other programs see whole or not at all.
 
-        Unless it is ``seen`` in the lists of this one, their state stays the same for it.
+        Unless it is ``seen`` in the lists of this one, their state stays the same for it. An
+        interrupt waits until it is over: cut short, it could leave the store locked.
         """
         if not self.can_write:
             raise read_only(self.place)
-        with self._alone(), explained(self.place):
+        with interrupts_held(), self._alone(), explained(self.place):
             with self._writing() as connection:
                 yield connection
                 # Last, because on a server every writer waits for this row.

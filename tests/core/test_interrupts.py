@@ -1,0 +1,52 @@
+"""An interrupt waits for a step that has to be whole, a second one does not."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+
+from gpuexplorer.core.interrupts import interrupts_held
+
+
+def test_an_interrupt_acts_when_the_step_is_over() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), interrupts_held():
+        with interrupts_held():
+            signal.raise_signal(signal.SIGINT)
+            done.append("inner")
+        done.append("outer")
+    assert done == ["inner", "outer"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_it_takes_the_place_of_what_the_step_raised() -> None:
+    with pytest.raises(KeyboardInterrupt) as caught, interrupts_held():
+        signal.raise_signal(signal.SIGINT)
+        raise ValueError
+    assert isinstance(caught.value.__context__, ValueError)
+
+
+def test_a_second_one_acts_at_once() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), interrupts_held():
+        signal.raise_signal(signal.SIGINT)
+        done.append("first")
+        signal.raise_signal(signal.SIGINT)
+        done.append("second")
+    assert done == ["first"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_another_thread_is_left_alone() -> None:
+    handlers = []
+
+    def step() -> None:
+        with interrupts_held():
+            handlers.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=step)
+    thread.start()
+    thread.join()
+    assert handlers == [signal.default_int_handler]
