@@ -29,7 +29,7 @@ from gpuexplorer.core.compared import (
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.units import percent, plural, quantity, speed, speed_interval
+from gpuexplorer.core.units import percent, plural, quantity, rounds_words, speed, speed_interval
 from gpuexplorer.core.verdict import TOLERANCE
 from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.history.keeping import Keeping
@@ -117,7 +117,7 @@ def _measure(
     result = comparing.result()
     code = _deliver(result, options, keeping, [c.run for c in result.contestants])
     if interrupted:
-        say(f"gpuexplorer: stopped after {result.rounds} rounds")
+        say(f"gpuexplorer: stopped after {rounds_words(result.rounds)}")
         return EXIT_INTERRUPTED
     return code
 

@@ -19,7 +19,7 @@ from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.studies import STUDY_GROUP, Study, document_and_runs, study_json
-from gpuexplorer.core.units import listed
+from gpuexplorer.core.units import listed, rounds_words
 from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.history.keeping import Keeping
@@ -53,7 +53,7 @@ def command(options: argparse.Namespace) -> int:
                 say("gpuexplorer: stopped before anything was measured")
                 return EXIT_INTERRUPTED
             _deliver(study, options, keeping)
-            say(f"gpuexplorer: stopped after {study.rounds} rounds")
+            say(f"gpuexplorer: stopped after {rounds_words(study.rounds)}")
             return EXIT_INTERRUPTED
         except ExplorerError:
             study = lab.document()

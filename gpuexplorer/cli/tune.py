@@ -159,7 +159,12 @@ def _unfinished(tuning: Tuning, options: argparse.Namespace) -> int:
     delivery.say_written()
     measured = [e for e in tuning.evaluations if e.outcome == "measured"]
     best = min(measured, key=lambda e: e.median_s or 0.0, default=None)
-    parts = [f"stopped after {len(tuning.evaluations)} configurations", "nothing is named"]
+    tried = plural(
+        len(tuning.evaluations),
+        "stopped after {number} configuration",
+        "stopped after {number} configurations",
+    )
+    parts = [tried, "nothing is named"]
     if best is not None:
         median = quantity(best.median_s, "s")
         parts.append(

@@ -155,6 +155,11 @@ def samples_words(samples: int) -> str:
     return plural(samples, "{number} sample", "{number} samples")
 
 
+def rounds_words(rounds: int) -> str:
+    """Return how many rounds there were, in words."""
+    return plural(rounds, "{number} round", "{number} rounds")
+
+
 def listed(names: Iterable[str], template: str = "{names} and {last}") -> str:
     """Return names as a sentence lists them, such as ``a, b and c``; empty without any."""
     *others, last = list(names) or [""]

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.statistics import Summary
-from gpuexplorer.core.units import count, quantity
+from gpuexplorer.core.units import plural, quantity
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, EngineReady
 from gpuexplorer.engine.errors import error_of
@@ -164,7 +164,13 @@ class Listener(QObject):
         elif isinstance(event, protocol.Finished):
             session.end_current(event.stopped_by)
             if not session.jobs.measuring:  # else it says what the job does
-                session.say(f"stopped after {count(run.trace.total)} launches")
+                session.say(
+                    plural(
+                        run.trace.total,
+                        "stopped after {number} launch",
+                        "stopped after {number} launches",
+                    )
+                )
         elif isinstance(event, protocol.Counted):
             session.live_model.count(event.counters)
             session.say("analysed")

@@ -13,7 +13,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.plots.base import LOG_REACH, UNDER_WAY, Plot
 from gpuexplorer.gui.plots.timing import NOTHING_TIMED, TimingPlot
-from gpuexplorer.gui.plots.traffic import NOTHING_MOVED, TrafficPlot
+from gpuexplorer.gui.plots.traffic import NOT_KNOWN, NOTHING_MOVED, TrafficPlot
 from gpuexplorer.gui.show.chart import ChartView
 from gpuexplorer.gui.theme import make_theme
 from tests.gui.conftest import OpenWindow
@@ -85,6 +85,8 @@ def test_until_a_first_launch_is_over_nobody_is_told_to_measure(qtbot: QtBot) ->
     live.add(np.array([0.0]), np.array([1e-3]), [])
     timing.show_answer()
     assert timing.plot.empty_words == ""
+    traffic.refresh()
+    assert traffic.plot.empty_words == NOT_KNOWN
 
 
 def test_a_launch_that_was_given_up_is_not_under_way(qtbot: QtBot, open_window: OpenWindow) -> None:

@@ -68,6 +68,15 @@ def words(plot: TimingPlot) -> str:
     return " | ".join(text.words for text in plot.crosshair.texts.texts)
 
 
+def test_one_launch_is_one(live: Live, plot: TimingPlot) -> None:
+    measure(live, plot, np.array([1e-3]))
+    plot.refresh()
+    assert plot._note.text() == "1 launch"
+    measure(live, plot, np.array([1e-3]), after=SECONDS)
+    plot.refresh()
+    assert plot._note.text() == "2 launches"
+
+
 def test_few_launches_are_a_line_and_many_are_columns_with_their_median(
     plot: TimingPlot, live: Live
 ) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from gpuexplorer.charts.facts import dropped_words
 from gpuexplorer.charts.words import interval_words
 from gpuexplorer.core.language import tr
-from gpuexplorer.core.units import count, quantity, span
+from gpuexplorer.core.units import count, plural, quantity, span
 from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PINS, Live, Pin, Run
 from gpuexplorer.gui.model.trace import Drawing
 from gpuexplorer.gui.plots.base import (
@@ -440,7 +440,10 @@ class TimingPlot(QWidget):
         summary = run.summary if run is not None else None
         if summary is None:
             return ""
-        median, number = quantity(summary.median_s, "s"), count(summary.samples)
+        median = quantity(summary.median_s, "s")
+        if summary.samples == 1:
+            return tr(f"One launch took {median}.")
+        number = count(summary.samples)
         usual = span(summary.p05_s, summary.p95_s, "s")
         interval = interval_words(summary.median_s, summary.ci95_low_s, summary.ci95_high_s)
         return tr(
@@ -451,7 +454,7 @@ class TimingPlot(QWidget):
         )
 
     def _say(self, run: Run) -> None:
-        parts = [f"{count(run.trace.total)} launches"]
+        parts = [plural(run.trace.total, "{number} launch", "{number} launches")]
         stretch = self._drawing.stretch if self._drawing is not None else 1
         if stretch > 1:
             parts.append(

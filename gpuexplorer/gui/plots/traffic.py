@@ -36,6 +36,7 @@ MAX_POINTS = 300
 SHOWN = (0.03, 0.97)
 """The part of each line's values that its range is fitted to."""
 NOTHING_MOVED = "Nothing is moved yet. Live, or Space, shows what the launches move."
+NOT_KNOWN = "What the launches move is not known yet."
 
 
 @dataclass(frozen=True)
@@ -213,6 +214,8 @@ class TrafficPlot(QWidget):
 
     @property
     def _empty(self) -> str:
+        if self._live.is_timed:
+            return NOT_KNOWN
         return UNDER_WAY if self._live.awaits_first else NOTHING_MOVED
 
     def show_state(self) -> None:

@@ -25,7 +25,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.tuning import Budget, Evaluation, Tuning, tuning_json
-from gpuexplorer.core.units import count, quantity
+from gpuexplorer.core.units import count, plural, quantity
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.exchange.csv_table import write_sheet
@@ -92,9 +92,18 @@ class WantedTuning:
             tried = islice(known, budget.evaluations)
             takes = estimate(self.workload, measuring, tried, self.devices, ceilings, live).words
         deque(known, maxlen=0)
-        total = f"{count(able)} configurations can be launched."
+        total = plural(
+            able,
+            "{number} configuration can be launched.",
+            "{number} configurations can be launched.",
+        )
         if refused := space.count - able:
-            total = f"{count(able)} configurations can be launched, {count(refused)} cannot."
+            total = plural(
+                able,
+                "{number} configuration can be launched, {refused} cannot.",
+                "{number} configurations can be launched, {refused} cannot.",
+                refused=count(refused),
+            )
         if budget.seconds is not None:
             return Preview(self, total, f"Takes {budget.seconds:g} s or less.")
         tries = f"Tries {count(min(able, budget.evaluations or able))} of them, which takes {takes}"
