@@ -15,12 +15,14 @@ import pytest
 
 from gpuexplorer.cli.parser import parse
 from gpuexplorer.compile.nvrtc import compile_kernels
+from gpuexplorer.workloads.loader import load
 from tests.gpu import check_all, plan, riskiest
 from tests.gpu.first_minutes.check import Check, Failed, LeftOut, Note, require
 from tests.gpu.first_minutes.here import Here
 from tests.gpu.first_minutes.plan import CHECKS, by_group
 from tests.gpu.first_minutes.sources import KERNELS
 from tests.gpu.machine import ROOT
+from tests.gpu.test_gpu_kernels import cases
 from tests.support.results import made_result
 
 NO_DRIVER = """\
@@ -339,3 +341,10 @@ def test_errors_of_checks_are_one_sentence() -> None:
         from tests.gpu.first_minutes.check import within
 
         within("a pair", 30e-6, 0, 20e-6, "s")
+
+
+def test_every_kernel_is_checked_at_sizes_that_its_manifest_allows() -> None:
+    workloads = load()
+    for name, _, _, size in cases():
+        spec = next(iter(workloads[name].manifest.sizes.values()))
+        assert spec.min <= size <= spec.max, f"{name} at {size}"

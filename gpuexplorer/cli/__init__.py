@@ -31,13 +31,33 @@ def main(argv: Sequence[str] | None = None, *, collecting: Collecting | None = N
         return engine_main(arguments[1:])
     if sys.unraisablehook is sys.__unraisablehook__:
         sys.unraisablehook = _unraisable
+    ended_by: list[int] = []
+
+    def end(number: int, frame: object) -> None:
+        ended_by.append(number)
+        raise KeyboardInterrupt
+
     try:
+        if argv is None:
+            handle_end(end)
         code = _run(arguments, collecting)
         if argv is None:  # done: an interrupt during Python's end would replace the exit code
+            handle_end(signal.SIG_IGN)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
     except KeyboardInterrupt:  # at any moment, the imports below included
         code = EXIT_INTERRUPTED
-    return code
+    return 128 + ended_by[0] if ended_by and code == EXIT_INTERRUPTED else code
+
+
+def handle_end(handler: Any) -> None:
+    """Have the system's word to end handled, such as a closed terminal's or a time limit's.
+
+    As it comes, Python would end at once: without a result, with files begun.
+    """
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def _unraisable(lost: Any) -> None:

@@ -20,6 +20,7 @@ from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.ceilings import MAIN_MEMORY_KINDS, Ceiling, Ceilings
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import DeviceLost
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import find_device
@@ -50,6 +51,12 @@ def command(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             say("gpuexplorer: stopped; nothing was stored, the calibration before stays as it was")
             return EXIT_INTERRUPTED
+        return _deliver(calibration, store, options)
+
+
+@interrupts_held()
+def _deliver(calibration: Calibration, store: CeilingStore, options: argparse.Namespace) -> int:
+    """Store and print what was found, and return the exit code."""
     ceilings = calibration.ceilings()
     delivery = Delivery(json=options.json, verbose=options.verbose)
     paths: list[Path] = []

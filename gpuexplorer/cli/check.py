@@ -15,6 +15,7 @@ from gpuexplorer.cli.sessions import open_session, opener
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.result import VERIFIED
 from gpuexplorer.core.units import percent
 from gpuexplorer.engine.session import EngineSession
@@ -95,6 +96,7 @@ def other_threads(device: DeviceInfo) -> int | None:
 # ---- what is shown
 
 
+@interrupts_held()
 def _deliver(groups: list[Group], device: DeviceInfo, options: argparse.Namespace) -> int:
     delivery = Delivery(json=options.json, verbose=options.verbose)
     delivery.document(lambda: pretty_json(_document(groups, device)))
@@ -116,7 +118,7 @@ def _print(groups: list[Group], device: DeviceInfo, *, verbose: bool) -> None:
     console = output_console()
     console.print(f"{device.name} ({device.id})\n", markup=False)
     console.print(table(groups))
-    for line in _skipped_words(groups):
+    for line in (*_skipped_words(groups), *_refused_words(groups)):
         console.print(line, style="dim", markup=False)
     for group in groups:
         for tried in group.failures:
@@ -133,6 +135,17 @@ def _skipped_words(groups: list[Group]) -> list[str]:
     return [
         f"skipped {name}/{variant} in {', '.join(listed)}: {reason}"
         for (name, variant, reason), listed in precisions.items()
+    ]
+
+
+def _refused_words(groups: list[Group]) -> list[str]:
+    """Return which cases could not be launched, and why."""
+    return [
+        f"not launched {group.workload.name}/{group.variant} {case_words(tried.case.request)}: "
+        f"{tried.refused}"
+        for group in groups
+        for tried in group.tried
+        if tried.refused
     ]
 
 
@@ -157,7 +170,8 @@ def _case_document(group: Group, tried: Tried) -> dict[str, Any]:
         "ok": check is not None and check.ok,
         "max_rel_error": check.max_rel_error if check else None,
         "tolerance": check.tolerance if check else None,
-        "error": str(error) if error else None,
+        "not_launched": tried.refused or None,
+        "error": str(error) if error and not tried.refused else None,
         "detail": error.detail or None if error else None,
     }
 

@@ -26,6 +26,7 @@ from gpuexplorer.cluster.starting import (
 )
 from gpuexplorer.cluster.watch import end
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.interrupts import ENDING
 from gpuexplorer.core.units import plural
 
 SCHEMA = "gpuexplorer/cluster-workers/1"
@@ -146,8 +147,8 @@ class _Ending:
         """Whether it was to end while it started."""
 
     def __enter__(self) -> _Ending:
-        both = (signal.SIGINT, signal.SIGTERM)
-        self._before = {number: signal.signal(number, self._end) for number in both}
+        heard = [n for n in ENDING if signal.getsignal(n) is not signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._end) for number in heard}
         return self
 
     def __exit__(self, *ended: object) -> None:

@@ -27,6 +27,7 @@ from gpuexplorer.core.compared import (
     without_runs,
 )
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import percent, plural, quantity, rounds_words, speed, speed_interval
@@ -78,7 +79,7 @@ def _measure(
     with SideBySide(lambda engine: open_session(options, engine or BUILT_IN)) as engines:
         contestants = contestants_of(wanted, engines.devices, general)
         if options.stored:
-            result = _partly_stored(engines, contestants, wanted, options)
+            result = _partly_stored(engines, contestants, wanted, options, keeping)
             new = [c.run for c, one in zip(result.contestants, wanted, strict=True)
                    if one.stored is None]  # fmt: skip
             return _deliver(result, options, keeping, new)
@@ -109,13 +110,16 @@ def _measure(
             interrupted = True
         except ExplorerError:
             if comparing.rounds:
-                keeping.end(*document_and_runs(comparing.result(listed=False)))
-                say_kept(keeping.group, "comparison.html", options)
+                result = comparing.result()
+                _deliver(result, options, keeping, [c.run for c in result.contestants])
             raise
-    for engine in engines.restless:
-        say(f"gpuexplorer: warning: the engine '{engine}' kept the processor busy in others' turns")
-    result = comparing.result()
-    code = _deliver(result, options, keeping, [c.run for c in result.contestants])
+        for engine in engines.restless:
+            say(
+                f"gpuexplorer: warning: the engine '{engine}' kept the processor busy in others' "
+                "turns"
+            )
+        result = comparing.result()
+        code = _deliver(result, options, keeping, [c.run for c in result.contestants])
     if interrupted:
         say(f"gpuexplorer: stopped after {rounds_words(result.rounds)}")
         return EXIT_INTERRUPTED
@@ -139,6 +143,7 @@ def _partly_stored(
     contestants: Sequence[ContestantConfig],
     wanted: Sequence[ContestantRequest],
     options: argparse.Namespace,
+    keeping: Keeping,
 ) -> ComparisonResult:
     """Measure the configurations, each by itself, and hold them against the stored runs."""
     runs = []
@@ -152,6 +157,7 @@ def _partly_stored(
         how = RunOptions(seconds=seconds, max_noise=TOLERANCE, allow_long=options.yes)
         session = engines.measures(contestant.engine)
         runs.append(session.measure(contestant.config, contestant.workload, how).result())
+        keeping.take(runs=runs[-1:])
     known = {one.stored.id for one in contestants if one.stored is not None}
     return _apart(runs, options, {run.id for run in runs} - known)
 
@@ -192,6 +198,7 @@ def _standing_words(rounds: int, standings: Sequence[Standing]) -> str:
 # ---- results
 
 
+@interrupts_held()
 def _deliver(
     result: ComparisonResult,
     options: argparse.Namespace,

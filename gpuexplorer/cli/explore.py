@@ -27,6 +27,7 @@ from gpuexplorer.core.compared import runs_apart
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import quantity, speed_than
@@ -92,16 +93,18 @@ def _explore(options: argparse.Namespace, folder: Path) -> int:
                     view.finished(outcomes)
             except KeyboardInterrupt:
                 interrupted = True
-    results = [o.result for o in outcomes if o.result is not None]
-    if not results:
-        if interrupted:
-            return EXIT_INTERRUPTED
-        raise WorkFailed(
-            f"nothing could be measured: {outcomes[0].skipped}", remedy="see 'gpuexplorer doctor'"
-        )
-    delivery = Delivery(verbose=options.verbose)
-    _write(folder, workload, outcomes, results, delivery)
-    delivery.show(lambda: _conclude(folder, outcomes))
+        results = [o.result for o in outcomes if o.result is not None]
+        if not results:
+            if interrupted:
+                return EXIT_INTERRUPTED
+            raise WorkFailed(
+                f"nothing could be measured: {outcomes[0].skipped}",
+                remedy="see 'gpuexplorer doctor'",
+            )
+        delivery = Delivery(verbose=options.verbose)
+        with interrupts_held():
+            _write(folder, workload, outcomes, results, delivery)
+            delivery.show(lambda: _conclude(folder, outcomes))
     return EXIT_INTERRUPTED if interrupted else delivery.code
 
 

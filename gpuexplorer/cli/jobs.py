@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
-from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED
 from gpuexplorer.cli.detach import Collecting
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
@@ -131,7 +131,7 @@ def _collect(options: argparse.Namespace) -> int:
     continues = ["--resume"] if one.total and one.group else []
     code = main([*one.arguments, *continues], collecting=collecting)
     if not state.running and state.finished:
-        if not collecting.is_whole:
+        if not collecting.is_whole or code in (EXIT_INTERRUPTED, EXIT_BROKEN_PIPE):
             say(f"gpuexplorer: job {one.id} is kept, as it was not collected whole")
             return code
         detached.forget(one)

@@ -21,6 +21,7 @@ from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.summary import print_advice, print_summary
 from gpuexplorer.cli.tuned import check_tuned, tuned_config
 from gpuexplorer.core.errors import ExplorerError, WrongResult
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import samples_words
@@ -98,9 +99,9 @@ def command(options: argparse.Namespace) -> int:
                 record.accesses = count_requests(session, record, workload, progress)
         result = record.result()
         devices = session.devices()
-    ended_early = interrupted or failure is not None
-    judged = None if ended_early else lambda: situation_of(record, result, workload, devices)
-    code = _deliver(result, workload, judged, options)
+        ended_early = interrupted or failure is not None
+        judged = None if ended_early else lambda: situation_of(record, result, workload, devices)
+        code = _deliver(result, workload, judged, options)
     if interrupted:
         say(f"gpuexplorer: stopped after {samples_words(result.timing.samples)}")
         return EXIT_INTERRUPTED
@@ -110,6 +111,7 @@ def command(options: argparse.Namespace) -> int:
     return code
 
 
+@interrupts_held()
 def _deliver(
     result: RunResult,
     workload: Workload,

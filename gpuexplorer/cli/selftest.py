@@ -13,6 +13,7 @@ from gpuexplorer.cli.output import check_targets, json_path, pretty_json
 from gpuexplorer.cli.progress import Steps, StepSink, steps_progress
 from gpuexplorer.cli.sessions import python_of
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.selftest.context import SelfTestOptions
 from gpuexplorer.selftest.report import CheckResult, SectionResult, SelfTestReport
 from gpuexplorer.selftest.run import run_selftest
@@ -40,9 +41,10 @@ def command(options: argparse.Namespace) -> int:
     with steps_progress("self-test") as sink:
         report = run_selftest(asked, _Checks(sink), log=log)
     delivery = Delivery(json=options.json, verbose=options.verbose)
-    delivery.document(lambda: pretty_json(report))
-    delivery.show(lambda: _print(report, output_console(), options.verbose))
-    delivery.say_written()
+    with interrupts_held():
+        delivery.document(lambda: pretty_json(report))
+        delivery.show(lambda: _print(report, output_console(), options.verbose))
+        delivery.say_written()
     if report.interrupted:
         done = sum(s.tried for s in report.sections)
         say(

@@ -18,6 +18,7 @@ from gpuexplorer.cli.sessions import opener
 from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.studies import STUDY_GROUP, Study, document_and_runs, study_json
 from gpuexplorer.core.units import listed, rounds_words
 from gpuexplorer.engine.interleave import ROUNDS
@@ -99,6 +100,7 @@ def _sizes(
     return several[0] or None, given[several[0]], others
 
 
+@interrupts_held()
 def _deliver(study: Study, options: argparse.Namespace, keeping: Keeping) -> int:
     """Keep the runs, print the tables, write the files; return the exit code."""
     delivery = Delivery(json=options.json, verbose=options.verbose)

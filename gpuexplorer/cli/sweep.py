@@ -24,6 +24,7 @@ from gpuexplorer.cli.sheets import print_sheet
 from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.standing import live_words
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed, WrongResult
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.knobs import BLOCK_AXES, BY_AXIS, TRANSFERS, request_from
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.sweep import SweepDocument, reasons, sweep_json
@@ -128,6 +129,8 @@ def _run(
         say(f"gpuexplorer: ended with {_state(space_sweep)}")
         raise
     code = _deliver(document, options)
+    if code and options.no_history and options.collecting is not None:
+        options.collecting.refused = True  # nothing else has what was asked for
     if wrong := space_sweep.count("wrong"):
         say(
             plural(
@@ -258,6 +261,7 @@ def _announce(space_sweep: SpaceSweep, options: argparse.Namespace) -> None:
     say(f"gpuexplorer: {', '.join(parts)}")
 
 
+@interrupts_held()
 def _deliver(document: SweepDocument, options: argparse.Namespace) -> int:
     delivery = Delivery(json=options.json, verbose=options.verbose)
     delivery.show(lambda: _show(document))

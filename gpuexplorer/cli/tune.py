@@ -26,7 +26,8 @@ from gpuexplorer.cli.tuned import tuning_line
 from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.standing import working_words
 from gpuexplorer.core.axis_words import threads_words
-from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
+from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
 from gpuexplorer.core.units import count, plural, quantity
@@ -68,12 +69,14 @@ def command(options: argparse.Namespace) -> int:
                 tuning = keeper.run(tuner)
         except KeyboardInterrupt:
             return _unfinished(tuner.so_far(), options)
-        except CannotRunHere:
-            _unfinished(tuner.so_far(), options)
+        except ExplorerError:
+            if (so_far := tuner.so_far()).evaluations:
+                _unfinished(so_far, options)
             raise
-    return _deliver(tuning, workload, keeper, options)
+        return _deliver(tuning, workload, keeper, options)
 
 
+@interrupts_held()
 def _deliver(
     tuning: Tuning, workload: Workload, keeper: TuningKeeper, options: argparse.Namespace
 ) -> int:
@@ -110,7 +113,10 @@ def _collect(collecting: Collecting, options: argparse.Namespace) -> int:
     if last.failed is not None:
         raise error_of(last.failed)
     assert last.tuning is not None
-    return _deliver(last.tuning, Workload(work.source), keeper, options)
+    code = _deliver(last.tuning, Workload(work.source), keeper, options)
+    if code and options.no_history:
+        collecting.refused = True  # nothing else has what was asked for
+    return code
 
 
 def ranges_of(options: argparse.Namespace) -> Ranges:
@@ -152,6 +158,7 @@ def _title(space: TuningSpace) -> str:
     return f"tuning {start.workload} · {start.variant} · {size} · {start.precision}"
 
 
+@interrupts_held()
 def _unfinished(tuning: Tuning, options: argparse.Namespace) -> int:
     """Write and say what a tuning that was broken off has found."""
     delivery = Delivery(json=options.json, verbose=options.verbose)

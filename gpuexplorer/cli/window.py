@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import signal
 from collections.abc import Sequence
 
+from gpuexplorer.cli import handle_end
 from gpuexplorer.cli.display import HOW_TO_GET_A_WINDOW, why_no_window
 from gpuexplorer.cli.messages import say
 from gpuexplorer.cli.parser import is_session
@@ -24,6 +26,7 @@ def open_window(arguments: Sequence[str]) -> int:
         from gpuexplorer.gui.app import main
     except ImportError as error:  # a system library that Qt needs
         raise NoWindow(f"Qt cannot be loaded ({error})") from error
+    handle_end(signal.SIG_DFL)  # what it has to keep, it has kept
     return main(arguments)
 
 

@@ -84,9 +84,11 @@ class StartedCluster(Closing):
         """End workers and scheduler, and take back the file for clients."""
         launched, self._launched = self._launched, None
         if launched is not None:
-            launched.close()
-            self.file.unlink(missing_ok=True)
-            self._lock.close()
+            try:
+                launched.close()
+            finally:
+                self.file.unlink(missing_ok=True)
+                self._lock.close()
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,15 @@ class InputError(ExplorerError):
     kind = "input"
 
 
+class BlockTooLarge(InputError):
+    """What was compiled takes more of a multiprocessor than a block of it can have (exit code 2).
+
+    Nothing but the compiled kernel tells that: its registers, and its static shared memory.
+    """
+
+    kind = "block-too-large"
+
+
 class MemoryTaken(InputError):
     """What the device could hold does not fit beside what is in its memory now (exit code 2)."""
 

@@ -178,6 +178,11 @@ class Engine:
         """Whether the engine has shaken hands."""
         return self._ready
 
+    @property
+    def is_measuring(self) -> bool:
+        """Whether a run was asked for, and its last word has not come."""
+        return self._run is not None
+
     def start(self) -> None:
         """Start the process; EngineReady or EngineLost follows through ``poll``."""
         if self._process is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpuexplorer.core.errors import (
+    BlockTooLarge,
     CannotRunHere,
     ExplorerError,
     InputError,
@@ -57,7 +58,7 @@ def error_of_loss(lost: EngineLost) -> ExplorerError:
 def error_of(failed: protocol.Failed) -> ExplorerError:
     """Return the error a Failed message stands for."""
     by_kind: dict[str, type[ExplorerError]] = {
-        e.kind: e for e in (WrongResult, OutOfMemory, MemoryTaken, EngineKilled)
+        e.kind: e for e in (WrongResult, OutOfMemory, MemoryTaken, BlockTooLarge, EngineKilled)
     }
     by_code: dict[int, type[ExplorerError]] = {2: InputError, 3: CannotRunHere}
     kind = by_kind.get(failed.kind) or by_code.get(failed.exit_code, WorkFailed)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.record import RunRecord
@@ -96,19 +97,20 @@ class Interleaving:
             if self._on_turn is not None:
                 self._on_turn(index)
             taken[index] = sessions[index].measure(one.config, one.workload, self._options)
-        for index, medians_s in enumerate(self._medians_s):
-            record = taken.get(index)
-            if record is None:
-                medians_s.append(math.nan)
-                continue
-            medians_s.append(float(np.median(record.samples_s())))
-            before = self._records[index]
-            if before is None:
-                self._records[index] = record
-            else:
-                before.extend(record)
-            (before or record).end(STOPPED_BY)
-        self.rounds += 1
+        with interrupts_held():  # all have as many turns
+            for index, medians_s in enumerate(self._medians_s):
+                record = taken.get(index)
+                if record is None:
+                    medians_s.append(math.nan)
+                    continue
+                medians_s.append(float(np.median(record.samples_s())))
+                before = self._records[index]
+                if before is None:
+                    self._records[index] = record
+                else:
+                    before.extend(record)
+                (before or record).end(STOPPED_BY)
+            self.rounds += 1
 
     def rename(self) -> None:
         """Give the records ids of their own from here on: a document that was made is not these."""

@@ -202,7 +202,8 @@ class EngineSession(Closing):
                     )
         except KeyboardInterrupt:
             self._engine.cancel()
-            while not run.ended and self._error is None:
+            # No last word comes of one that was just being taken in.
+            while self._engine.is_measuring and not run.ended and self._error is None:
                 self._engine.poll(POLL_S)
             raise
         return run

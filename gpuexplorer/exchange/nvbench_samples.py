@@ -23,6 +23,7 @@ class SampleFolders:
     def __init__(self, path: Path, files: Mapping[str, Sequence[Float32]]) -> None:
         self._parent, self._files = path.resolve().parent, files
         self._mark = secrets.token_hex(4)
+        self._placed: set[str] = set()
 
     def __enter__(self) -> None:
         for name in self._files:
@@ -52,6 +53,7 @@ class SampleFolders:
             target.replace(old)
         if values:
             part.replace(target)
+            self._placed.add(name)
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         if kind is not None:
@@ -62,11 +64,10 @@ class SampleFolders:
 
     def _undo(self) -> None:
         """Put everything back as it was."""
-        for name, values in self._files.items():
+        for name in self._files:
             part, target, old = self._names(name)
-            made = bool(values) and not part.exists()
             shutil.rmtree(part, ignore_errors=True)
-            if old.exists() or made:
+            if old.exists() or name in self._placed:
                 shutil.rmtree(target, ignore_errors=True)
             with suppress(OSError):
                 old.replace(target)

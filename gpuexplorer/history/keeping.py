@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.store import Store
@@ -133,6 +134,7 @@ class Keeping:
             self._states.pop(run_id, None)
         self._store.do(lambda store: self._delete(store, run_id), self.tell)
 
+    @interrupts_held()
     def end(self, document: Any, runs: Iterable[Run] = (), *, finished: bool = True) -> None:
         """Write what is left; not ``finished``: it was left, and may be gone on with."""
         if self._store is None:
@@ -166,8 +168,8 @@ class Keeping:
             else:
                 state = run.timing
             if self._states.get(run.id) != state:
-                self._states[run.id] = state
                 self._waiting[run.id] = run.snapshot() if isinstance(run, RunRecord) else run
+                self._states[run.id] = state
 
     def _write_if_due(self) -> None:
         with self._lock:

@@ -16,6 +16,7 @@ import msgspec
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import SWEEP_SCHEMA, Why
 from gpuexplorer.history.errors import StoreDamaged
@@ -206,6 +207,7 @@ class SweepKeeper:
         """Take a run out of the store, whose figures do not hold."""
         self._keeping.drop(result.id)
 
+    @interrupts_held()
     def close(self, *, finished: bool) -> None:
         """Write what is left; ``finished`` says that no configuration waits any more."""
         self._closed.set()

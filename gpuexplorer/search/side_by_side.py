@@ -7,6 +7,7 @@ a parallel library wait in loops for a while after their work, and would take th
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Protocol
 
 from gpuexplorer.core.closing import Closing
@@ -48,8 +49,9 @@ class SideBySide(Closing):
 
     def close(self) -> None:
         """End all engines."""
-        while self._seats:
-            self._seats.popitem()[1].close()
+        with ExitStack() as every:
+            while self._seats:
+                every.callback(self._seats.popitem()[1].close)
 
     def devices(self, engine: str | None) -> DeviceList:
         """Return the devices of an engine; raises what its start does, with its name."""

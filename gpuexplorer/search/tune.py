@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.result import DeviceSummary, RunResult
 from gpuexplorer.core.statistics import middle
 from gpuexplorer.core.tuning import (
@@ -228,6 +229,7 @@ class Tuner:
         options = options_of(race, look, allow_long=self._options.allow_long)
         return LookTask(look, config, options)
 
+    @interrupts_held()
     def took(self, task: LookTask, outcome: RunRecord | ExplorerError) -> None:
         """Take in what came of a look; raises CannotRunHere when nothing can be measured."""
         best_s = self._race.best_s

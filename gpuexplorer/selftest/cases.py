@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from gpuexplorer.charts.words import block_words
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
-from gpuexplorer.core.errors import ExplorerError, WrongResult
+from gpuexplorer.core.errors import BlockTooLarge, ExplorerError, WrongResult
 from gpuexplorer.core.result import Environment, Verification
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import listed
@@ -30,6 +30,11 @@ class Tried:
     verification: Verification | None = None
     environment: Environment | None = None
     error: ExplorerError | None = None
+
+    @property
+    def refused(self) -> str:
+        """Why its block cannot be launched of what was compiled for this device; "" if it can."""
+        return str(self.error) if isinstance(self.error, BlockTooLarge) else ""
 
 
 @dataclass
@@ -53,13 +58,13 @@ class Group:
     @property
     def failures(self) -> list[Tried]:
         """The cases that failed."""
-        return [t for t in self.tried if t.error is not None]
+        return [t for t in self.tried if t.error is not None and not t.refused]
 
     @property
     def broken(self) -> ExplorerError | None:
         """An error that every further case would meet: anything but a wrong result."""
-        errors = (t.error for t in self.tried)
-        return next((e for e in errors if e and not isinstance(e, WrongResult)), None)
+        errors = (t.error for t in self.failures)
+        return next((e for e in errors if not isinstance(e, WrongResult)), None)
 
     @property
     def margin(self) -> float | None:
@@ -71,7 +76,8 @@ class Group:
     def outcome(self) -> str:
         """What came of the cases that did not fail: ``verified``, or what could not be."""
         checks = [t.verification for t in self.tried if t.error is None]
-        return listed(dict.fromkeys("not verified" if c is None else c.words for c in checks))
+        words = dict.fromkeys("not verified" if c is None else c.words for c in checks)
+        return listed(words) or "no block can be launched"
 
 
 def plan_groups(

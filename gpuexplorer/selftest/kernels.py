@@ -54,6 +54,8 @@ def _try(context: SelfTestContext, group: Group, case: CheckCase) -> Found:
     if group.broken is not None:
         raise Skipped("not tried: this variant and precision has failed before")
     tried = try_case(group, case, context.session, context.check_stop)
+    if tried.refused:
+        raise Skipped(tried.refused)
     if tried.error is not None:
         raise tried.error
     check = tried.verification

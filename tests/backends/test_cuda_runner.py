@@ -16,7 +16,7 @@ from gpuexplorer.backends.cuda.kernels import BuiltStep, KernelRunner
 from gpuexplorer.backends.cuda.memory import GUARD_BYTE
 from gpuexplorer.backends.cuda.session import CudaSession
 from gpuexplorer.core.config import Cache, RunConfig
-from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed, WrongResult
+from gpuexplorer.core.errors import BlockTooLarge, DeviceLost, WorkFailed, WrongResult
 from gpuexplorer.workloads.manifest import Role
 from gpuexplorer.workloads.plan import Argument, ArrayPlan, KernelLaunch, Plan
 from tests.backends.fake_cuda import FACTS, FakeCuda, LaunchCall
@@ -342,7 +342,7 @@ def test_a_block_with_too_many_threads_for_its_registers_is_refused() -> None:
     fake.cu_funcGetAttribute = lambda attribute, f: 64  # type: ignore[method-assign]
     fake.api.driver.funcGetAttribute = fake.cu_funcGetAttribute
     runner = KernelRunner(make_plan(), DEVICE, session, build)
-    with pytest.raises(InputError, match="at most 64 threads, not 100"):
+    with pytest.raises(BlockTooLarge, match="at most 64 threads, not 100"):
         runner.build()
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import pytest
 
 from gpuexplorer.backends.cpu import cpu_cores
+from gpuexplorer.cli import main
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.errors import BlockTooLarge
+from gpuexplorer.engine.errors import error_of, failed_of
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.session import EngineSession
 from tests.support.cli import assert_one_sentence, run_cli
 from tests.support.kernels import BROKEN_BODY, WRONG_BODY, write_article, write_vector
 
@@ -62,6 +71,31 @@ def test_a_wrong_kernel_is_named_and_the_others_still_run(tmp_path: Path) -> Non
     assert "zright" in done.stdout
     assert not any(line.startswith("zright") for line in done.stderr.splitlines())
     assert "Traceback" not in done.stderr
+
+
+def test_a_block_that_what_was_compiled_is_too_large_for_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a GPU registers decide: a kernel of many of them has no block of 1024 threads there."""
+    write_article(tmp_path)
+    measure = EngineSession.measure
+
+    def refuse(self: EngineSession, config: RunConfig, *how: Any, **told: Any) -> RunRecord:
+        if math.prod(config.block or ()) > 256:
+            raise error_of(failed_of(BlockTooLarge("a block of it has at most 256 threads")))
+        return measure(self, config, *how, **told)
+
+    monkeypatch.setattr(EngineSession, "measure", refuse)
+    made = tmp_path / "check.json"
+    assert main(["check-kernels", str(tmp_path), "--json", str(made)]) == 0
+    document = msgspec.json.decode(made.read_bytes())
+    assert document["ok"]
+    refused = [case for case in document["cases"] if case["not_launched"]]
+    assert refused and all(math.prod(case["block"]) > 256 for case in refused)
+    assert len(refused) < len(document["cases"])
+    told = capsys.readouterr().out
+    assert "not launched article/" in told and "at most 256 threads" in told
+    assert "verified" in told and "failed" not in told
 
 
 def test_a_kernel_that_does_not_compile_is_tried_once(tmp_path: Path) -> None:

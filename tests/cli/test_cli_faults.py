@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -14,9 +15,11 @@ import msgspec
 import psutil
 import pytest
 
+from gpuexplorer.cli import main
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import shared_environment
 from gpuexplorer.core.units import count
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.history.model import Query
 from gpuexplorer.history.store import Store
 from tests.support.cli import assert_one_sentence, cli_command, cli_environment, run_cli
@@ -211,3 +214,59 @@ def test_an_interrupt_after_the_end_changes_nothing() -> None:
         env=cli_environment(), capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+TOLD_TO_END = """
+import os, signal, sys
+from gpuexplorer.cli import keeping, main
+
+number = getattr(signal, sys.argv.pop())
+
+def take(self, record):
+    if record is not None and record.samples > 10: os.kill(os.getpid(), number)
+
+keeping.LiveKeeping.take = take
+sys.exit(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_run_that_the_system_ends_is_kept_and_written(tmp_path: Path, name: str) -> None:
+    words = ["run", "matmul", "--device", "cpu", "--size", "64", "--seconds", "600"]
+    history = tmp_path / "history.sqlite"
+    done = subprocess.run(
+        [sys.executable, "-c", TOLD_TO_END, *words, "--json", "a.json", name],
+        env=cli_environment(GPUEXPLORER_HISTORY_URL=str(history)), cwd=tmp_path,
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 128 + getattr(signal, name), done.stderr
+    samples = json.loads((tmp_path / "a.json").read_bytes())["timing"]["samples"]
+    assert samples > 10
+    assert f"stopped after {count(samples)} samples" in done.stderr
+    with Store.open_to_read(history) as store:
+        assert store.count(Query()) == 1
+
+
+def test_what_is_measured_is_delivered_before_its_engine_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two presses of Ctrl-C within a moment: the second came while the engine was ended."""
+    close = EngineSession.close
+
+    def interrupted(self: EngineSession) -> None:
+        close(self)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(tmp_path / "history.sqlite"))
+    monkeypatch.setattr(EngineSession, "close", interrupted)
+    run = tmp_path / "run.json"
+    small = ["--device", "cpu", "--size", "64"]
+    assert main(["run", "matmul", *small, "--seconds", "0.1", "--json", str(run)]) == 130
+    compared = tmp_path / "compared.json"
+    two = ["compare", "16x16", "16x16,seed=1", "--workload", "matmul", *small, "--rounds", "2"]
+    assert main([*two, "--json", str(compared)]) == 130
+    assert json.loads(run.read_bytes())["verification"]["ok"]
+    assert len(json.loads(compared.read_bytes())["contestants"]) == 2
+    with Store.open_to_read(tmp_path / "history.sqlite") as store:
+        assert store.count(Query()) == 3

@@ -73,7 +73,7 @@ def swept(*more: str, workload: Workload = MATMUL) -> Detached:
     return ended([*SWEEP, *more], work, outcomes)
 
 
-def tuned(fails: bool = False, workload: Workload = MATMUL) -> Detached:
+def tuned(fails: bool = False, *more: str, workload: Workload = MATMUL) -> Detached:
     """Return a tuning that a job has ended, or that failed there after it had measured."""
     options = parse(TUNE)
     asked = TuneWork(
@@ -90,7 +90,7 @@ def tuned(fails: bool = False, workload: Workload = MATMUL) -> Detached:
         tuning, failed = tuner.so_far(), failed_of(WorkFailed("the disk there is full"))
     outcomes.append(Outcome(config=space.start, tuning=tuning, failed=failed))
     work = Work(source=workload.source, devices=DEVICES, tuning=asked)
-    return ended(TUNE, work, outcomes)
+    return ended([*TUNE, *more], work, outcomes)
 
 
 def raising(error: ExplorerError) -> Callable[..., Store]:
@@ -225,6 +225,24 @@ def test_a_job_that_is_to_leave_the_history_alone_can_be_collected(
     one = swept("--no-history")
     assert main(["jobs", "collect", one.id]) == 0
     assert "the fastest of 2" in capsys.readouterr().out
+    assert not detached.list_detached()
+
+
+def test_a_job_that_nothing_but_a_file_was_to_take_is_kept_where_that_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    swept("--no-history", "--json", str(tmp_path / "a.json"))
+    tuned(False, "--no-history")
+    for one in detached.list_detached():
+        with monkeypatch.context() as patch:
+            patch.setattr("gpuexplorer.cli.delivery.write_document", full)
+            patch.setattr("gpuexplorer.cli.tune.print_tuning", full)
+            assert main(["jobs", "collect", one.id]) == 1
+        assert f"job {one.id} is kept, as it was not collected whole" in capsys.readouterr().err
+        assert main(["jobs", "collect", one.id]) == 0
     assert not detached.list_detached()
 
 

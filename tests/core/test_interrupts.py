@@ -39,6 +39,29 @@ def test_a_second_one_acts_at_once() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_within_another_step_a_second_one_acts_at_once_too() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), interrupts_held(), interrupts_held():
+        signal.raise_signal(signal.SIGINT)
+        done.append("first")
+        signal.raise_signal(signal.SIGINT)
+        done.append("second")
+    assert done == ["first"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows closes a terminal otherwise")
+def test_a_terminal_that_is_closed_waits_where_that_is_handled() -> None:
+    told: list[int] = []
+    before = signal.signal(signal.SIGHUP, lambda number, _: told.append(number))
+    try:
+        with interrupts_held():
+            signal.raise_signal(signal.SIGHUP)
+            assert not told
+        assert told == [signal.SIGHUP]
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_another_thread_is_left_alone() -> None:
     handlers = []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import msgspec
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.loader import load
 from tests.support.in_turns import compare_in_turns, take_turns
+from tests.support.interrupter import Interrupter
 from tests.support.prepared import prepared
 
 WORKLOAD = load()["matmul"]
@@ -58,6 +61,23 @@ def test_each_round_measures_everyone_once_in_an_order_of_its_own() -> None:
     first = [1 + 0.02 * (at + 1) for at, name in enumerate(session.order) if name == "a"]
     assert turns[0].medians_s == pytest.approx(first)
     assert turns[0].result().timing.stopped_by == "turns"
+
+
+def test_an_interrupt_at_any_moment_leaves_everyone_with_as_many_turns() -> None:
+    def interleaving() -> Interleaving:
+        return Interleaving([contestant(name) for name in "abc"])
+
+    session = Scripted({"a": 1.0, "b": 1.0, "c": 1.0})
+    with Interrupter() as whole:
+        interleaving().round(session)
+    rounds = set()
+    for at in range(1, whole.lines, 3):
+        turns = interleaving()
+        with suppress(KeyboardInterrupt), Interrupter(at):
+            turns.round(session)
+        assert {len(turns.medians_s(index)) for index in range(3)} == {turns.rounds}
+        rounds.add(turns.rounds)
+    assert rounds == {0, 1}
 
 
 def test_the_order_of_rounds_is_repeatable() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -57,6 +57,26 @@ def test_a_run_whose_result_changed_later_is_not_called_right(session: EngineSes
     assert not partial.verified
     assert partial.timing.stopped_by == "failed"
     assert partial.verification is not None and "another result" in partial.verification.method
+
+
+def test_an_interrupt_while_the_last_word_is_taken_in_ends_the_run(
+    session: EngineSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waited for a word that had come."""
+    take = Receiver.take
+
+    def interrupted(self: Receiver, told: Any) -> bool:
+        if isinstance(told, protocol.Finished):
+            raise KeyboardInterrupt
+        return take(self, told)
+
+    monkeypatch.setattr(Receiver, "take", interrupted)
+    config = config_of(session, 16)
+    with pytest.raises(KeyboardInterrupt):
+        session.measure(config, WORKLOAD, RunOptions(samples=5))
+    assert session.record is not None and session.record.samples == 5
+    monkeypatch.undo()
+    assert session.measure(config, WORKLOAD, RunOptions(samples=5)).samples == 5
 
 
 def test_time_may_end_it_before(session: EngineSession) -> None:

@@ -16,6 +16,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.exchange.formats import read_runs, write_runs
 from gpuexplorer.exchange.imported import SkippedRun
 from gpuexplorer.exchange.nvbench import write_nvbench
+from gpuexplorer.exchange.nvbench_samples import SampleFolders
 from tests.support.exchange import made_run, nvbench_document, write_nvbench_files
 
 
@@ -99,6 +100,22 @@ def test_a_failure_puts_back_what_was_there(
         write_nvbench([made_run(7)], path)
     assert sorted(os.listdir(tmp_path)) == ["f.json", "f.json-bin"]
     assert (path.read_bytes(), sorted(os.listdir(tmp_path / "f.json-bin"))) == before
+
+
+def test_a_failure_leaves_folders_alone_that_it_had_not_come_to(tmp_path: Path) -> None:
+    class Full(np.ndarray):
+        def tobytes(self, *_: object) -> bytes:
+            raise OSError(28, "No space left on device")
+
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "0.bin").write_bytes(b"before")
+    values = np.zeros(3, np.float32)
+    folders = SampleFolders(tmp_path / "f.json", {"a": [values.view(Full)], "b": [values]})
+    with pytest.raises(InputError, match="the disk is full"), folders:
+        raise AssertionError
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+    assert all((tmp_path / name / "0.bin").read_bytes() == b"before" for name in "ab")
 
 
 def test_a_folder_that_is_not_nvbenchs_is_left_alone(tmp_path: Path) -> None:

@@ -13,7 +13,17 @@ from gpuexplorer.workloads import loader
 from gpuexplorer.workloads.workload import Workload
 from tests.gpu.conftest import MakeRunner, Measure
 
-SIZES = {"matmul": (256, 511), "transpose": (1024, 1001)}
+SIZES = {
+    "attention": (4, 3),
+    "conv2d": (8, 3),
+    "layer_norm": (1024, 1001),
+    "matmul": (256, 511),
+    "softmax": (1024, 1001),
+    "stencil2d": (2048, 1001),
+    "stencil3d": (128, 101),
+    "transpose": (1024, 1001),
+}
+"""Of the first size of each workload that has several, or whose work is a power of it."""
 OTHER_SIZES = (1 << 20, 1_000_003)
 
 
@@ -35,8 +45,9 @@ def test_it_verifies(
     measure: Measure, gpu: DeviceInfo, workloads: dict[str, Workload], name: str, variant: str,
     precision: str, size: int,
 ) -> None:  # fmt: skip
-    if precision not in gpu.precisions:
-        pytest.skip(f"{gpu.name} has no {precision}")
+    requires = workloads[name].variant(variant).requires
+    if precision not in gpu.precisions or not all(gpu.has(one) for one in requires):
+        pytest.skip(f"{gpu.name} has no {precision}, or not {requires}")
     symbol = next(iter(workloads[name].manifest.sizes))
     measured = measure(name, variant, size={symbol: size}, precision=precision, seconds=0.02)
     assert measured.done.verified

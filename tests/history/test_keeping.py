@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -19,6 +16,7 @@ from gpuexplorer.history import keeping as module
 from gpuexplorer.history.keeping import Keeping, Run
 from gpuexplorer.history.store import Query, Store
 from tests.support.history import made_batch, made_record, numbered_run
+from tests.support.interrupter import Interrupter
 
 
 def no_trouble(error: ExplorerError) -> None:
@@ -180,27 +178,6 @@ def test_without_a_store_nothing_is_made() -> None:
     keeping.take({}, [numbered_run(1)])
     keeping.end({})
     assert keeping.group is None and not keeping.finished
-
-
-class Interrupter:
-    """Sends this process an interrupt at the ``at``-th line of Python that runs in a block."""
-
-    def __init__(self, at: int | None = None) -> None:
-        self.at, self.lines = at, 0
-
-    def __enter__(self) -> Interrupter:
-        sys.settrace(self._trace)
-        return self
-
-    def __exit__(self, *ended: object) -> None:
-        sys.settrace(None)
-
-    def _trace(self, frame: FrameType, event: str, _argument: object) -> Any:
-        self.lines += event == "line"
-        if self.lines == self.at:
-            sys.settrace(None)
-            signal.raise_signal(signal.SIGINT)
-        return self._trace
 
 
 def test_what_is_kept_when_an_interrupt_comes_at_any_moment_is_kept(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuexplorer.core.errors import DeviceLost, ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.errors import BlockTooLarge, DeviceLost, ExplorerError, WorkFailed
 
 OUT_OF_MEMORY = 2
 
@@ -59,7 +59,7 @@ def explain(error: Exception, action: str) -> ExplorerError | None:
             remedy=f"{remedy}; {_AFTERWARDS}" if remedy else _AFTERWARDS,
         )
     if status == 701:
-        return InputError(
+        return BlockTooLarge(
             "the block needs more registers than a multiprocessor has",
             remedy="make the block smaller",
         )

@@ -21,7 +21,7 @@ from gpuexplorer.compile.bound_symbols import written_symbols
 from gpuexplorer.compile.targets import is_ptx
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import BlockTooLarge
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
@@ -249,16 +249,16 @@ class KernelRunner(CudaRunner):
 
 
 def _check(step: KernelLaunch, kernel: LoadedKernel, device: DeviceInfo) -> None:
-    """Raise InputError when the compiled kernel cannot be launched with this block."""
+    """Raise BlockTooLarge when the compiled kernel cannot be launched with this block."""
     if step.threads_per_block > kernel.max_threads_per_block:
-        raise InputError(
+        raise BlockTooLarge(
             f"'{step.entry}' uses {kernel.registers} registers a thread, so a block of it has at "
             f"most {kernel.max_threads_per_block} threads, not {step.threads_per_block}",
             remedy="make the block smaller",
         )
     shared_B = kernel.static_shared_B + step.shared_B
     if shared_B > device.limits.max_shared_B:
-        raise InputError(
+        raise BlockTooLarge(
             f"'{step.entry}' needs {quantity(shared_B, 'B')} of shared memory, and {device.id} "
             f"gives a block {quantity(device.limits.max_shared_B, 'B')}",
             remedy="make the tile or the block smaller",
