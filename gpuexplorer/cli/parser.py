@@ -233,7 +233,8 @@ EXAMPLES = """examples:
   gpuexplorer check-kernels my-kernels
 
 exit codes: 0 done, 1 the work failed or its result is wrong, 2 usage or input error,
-3 nothing here can run it, 130 stopped by Ctrl-C, 141 nobody read what it printed"""
+3 nothing here can run it, 130 stopped by Ctrl-C, 129 by a closed terminal, 143 by kill or a time
+limit, 141 nobody read what it printed"""
 
 
 class _Parser(argparse.ArgumentParser):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import select
@@ -10,15 +11,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psutil
 import pytest
 
 from gpuexplorer.cli import main
+from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import shared_environment
 from gpuexplorer.core.units import count
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.history.model import Query
 from gpuexplorer.history.store import Store
@@ -270,3 +274,22 @@ def test_what_is_measured_is_delivered_before_its_engine_ends(
     assert len(json.loads(compared.read_bytes())["contestants"]) == 2
     with Store.open_to_read(tmp_path / "history.sqlite") as store:
         assert store.count(Query()) == 3
+
+
+def test_a_comparison_that_an_error_ends_is_written_as_far_as_it_went(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measure, turns = EngineSession.measure, itertools.count()
+
+    def fails(self: EngineSession, *how: Any, **told: Any) -> RunRecord:
+        if next(turns) == 5:
+            raise WorkFailed("the engine died")
+        return measure(self, *how, **told)
+
+    monkeypatch.setattr(EngineSession, "measure", fails)
+    made = tmp_path / "compared.json"
+    two = ["compare", "16x16", "16x16,seed=1", "--workload", "matmul", "--device", "cpu"]
+    assert main([*two, "--size", "64", "--rounds", "8", "--no-history", "--json", str(made)]) == 1
+    contestants = json.loads(made.read_bytes())["contestants"]
+    assert [len(one["turns_s"]) for one in contestants] == [2, 2]
+    assert "the engine died" in capsys.readouterr().err
