@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -127,6 +128,9 @@ class Server:
                 self._take(protocol.client_decoder.decode(body))
         except (protocol.ProtocolError, msgspec.DecodeError, OSError, ValueError) as error:
             print(f"engine: unreadable message: {error}", flush=True)
+        profiler = sys.modules.get("gpuexplorer.telemetry.ncu")
+        if profiler is not None:  # what it runs has a session of its own
+            profiler.kill_running()
         if self._alone and os.getpgrp() == os.getsid(0):  # what sshd began for us alone
             os.killpg(0, signal.SIGKILL)
         os._exit(0)

@@ -27,6 +27,7 @@ from gpuexplorer.telemetry.nvml import ALLOW_COUNTERS
 PATH_VARIABLE = "GPUEXPLORER_NCU"
 LIMIT_S = 300.0
 _POLL_S = 0.1
+_running: set[subprocess.Popen[bytes]] = set()
 _USUAL_PLACES = (
     "/usr/local/cuda/bin/ncu",
     "/opt/nvidia/nsight-compute/*/ncu",
@@ -178,6 +179,7 @@ def _run(
             raise CannotRunHere(
                 f"Nsight Compute cannot be started: {arguments[0]}: {error.strerror}"
             ) from None
+        _running.add(process)
         ends = time.monotonic() + limit_s
         try:
             while True:
@@ -199,8 +201,20 @@ def _run(
         return status, printed.read().decode(errors="replace")
 
 
+def kill_running() -> None:
+    """Kill what runs, without a wait: this process is about to end in the midst of it."""
+    for process in tuple(_running):
+        _kill(process)
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Leave nothing of it behind: it runs the target as a child of its own."""
+    _kill(process)
+    process.wait()
+    _running.discard(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
     if sys.platform != "win32":
         try:
             os.killpg(process.pid, signal.SIGKILL)
@@ -208,7 +222,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             pass
     elif process.poll() is None:
         process.kill()
-    process.wait()
 
 
 def _names_metrics(said: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -212,6 +213,16 @@ def test_the_usual_places_are_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert ncu.find() == str(tmp_path / "2025.3" / "ncu")
 
 
+def engine_that_ends(note: Path) -> None:
+    def look() -> bool:
+        if note.exists():
+            ncu.kill_running()
+        return False
+
+    with pytest.raises(WorkFailed, match="ended with status -9"):
+        ncu.count(["true"], look, cold=False)
+
+
 def gone(pid: int) -> bool:
     try:
         return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
@@ -219,7 +230,7 @@ def gone(pid: int) -> bool:
         return True
 
 
-@pytest.mark.parametrize("why", ["cancelled", "too long"])
+@pytest.mark.parametrize("why", ["cancelled", "too long", "the engine ends"])
 def test_it_is_ended_with_what_it_started(install: Install, tmp_path: Path, why: str) -> None:
     note = tmp_path / "pids"
     install(
@@ -230,6 +241,11 @@ def test_it_is_ended_with_what_it_started(install: Install, tmp_path: Path, why:
     )
     if why == "cancelled":
         assert ncu.count(["true"], note.exists, cold=False) is None
+    elif why == "the engine ends":
+        counting = threading.Thread(target=engine_that_ends, args=(note,))
+        counting.start()
+        counting.join(60)
+        assert not counting.is_alive()
     else:
         with pytest.raises(WorkFailed, match="did not end within"):
             ncu.count(["true"], never, cold=False, limit_s=2.0)
