@@ -49,7 +49,7 @@ class Batches:
                 self.counts.tolist(),
                 self.medians_s.tolist(),
                 self._counted_Hz,
-                _nearest(self._all_readings, self.starts_ns),
+                self._beside,
                 strict=True,
             )
         ]
@@ -84,15 +84,18 @@ class Batches:
         """Return each batch's clock, NaN for one that is not known, and whether it was counted."""
         counted_Hz = np.array([np.nan if c is None else c for c in self._counted_Hz], np.float64)
         counted = np.isfinite(counted_Hz)
-        near = _nearest(self.readings, self.starts_ns)
-        read_Hz = [
-            reading.sm_clock_Hz
-            if reading is not None and abs(reading.t_ns - start_ns) <= NEAR_NS
-            else None
-            for reading, start_ns in zip(near, self.starts_ns.tolist(), strict=True)
-        ]
+        read_Hz = [None if reading is None else reading.sm_clock_Hz for reading in self._beside]
         beside_Hz = np.array([np.nan if c is None else c for c in read_Hz], np.float64)
         return np.where(counted, counted_Hz, beside_Hz), counted
+
+    @cached_property
+    def _beside(self) -> list[Reading | None]:
+        """Return the reading nearest in time to each batch's start; None where none is near."""
+        nearest = _nearest(self.readings, self.starts_ns)
+        return [
+            reading if reading is not None and abs(reading.t_ns - start_ns) <= NEAR_NS else None
+            for reading, start_ns in zip(nearest, self.starts_ns.tolist(), strict=True)
+        ]
 
     @cached_property
     def readings(self) -> list[Reading]:

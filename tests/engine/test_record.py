@@ -224,6 +224,18 @@ def test_a_clock_read_before_the_run_throttles_nothing() -> None:
     assert one.result().timing.marked_throttled == 0
 
 
+def test_a_batch_far_from_any_reading_has_no_clock_and_no_power() -> None:
+    one = RunRecord(prepared())
+    for start_ns in (1_000_000_000, 9_000_000_000):
+        one.add(batch(steady(), start_ns=start_ns))
+    for t_ns in (900_000_000, 1_100_000_000):  # one of the rest, one of the run
+        power_W = 50.0 if t_ns < 1_000_000_000 else 250.0
+        one.add_reading(Reading(t_ns=t_ns, source="nvml", sm_clock_Hz=2e9, power_W=power_W))
+    near, far = one.result().batches
+    assert (near.sm_clock_Hz, near.power_W) == (2e9, 250.0)
+    assert (far.sm_clock_Hz, far.power_W) == (None, None)
+
+
 def test_readings_beside_the_batches_mark_those_that_were_slower() -> None:
     one = RunRecord(prepared())
     for i in range(20):
