@@ -381,9 +381,9 @@ class _RunSink:
 
     def __init__(self, run: protocol.Run, workload: Workload, server: Server) -> None:
         self._generation = run.generation
-        seconds = run.options.seconds
+        seconds, ends_early = run.options.seconds, (run.options.max_noise, run.options.samples)
         self._tells_energy = (
-            seconds is not None and seconds > LEAST_ENERGY_S and run.options.max_noise is None
+            seconds is not None and seconds > LEAST_ENERGY_S and ends_early == (None, None)
         )
         self._soon = run.options.keep_arrays
         """Whether what is told of the run may wait for its end: in a search it is taken as one."""

@@ -34,16 +34,19 @@ def device_state(
     """Return the device's state over a run, and a launch's DRAM bytes if they were counted.
 
     ``idle_power_W`` is the power at rest, where it was read before the run; otherwise the readings
-    from before the first launch tell. ``missing`` says why a field of a reading is not there.
+    from before the first launch tell, and those tell nothing else. ``missing`` says why a field of
+    a reading is not there.
     """
+    first_ns = batches[0].starts_ns[0] if batches else 0
+    during = [reading for reading in readings if reading.t_ns >= first_ns]
 
     def middle(field: str) -> float | None:
-        known = [v for r in readings if (v := getattr(r, field)) is not None]
+        known = [v for r in during if (v := getattr(r, field)) is not None]
         return median(known) if known else None
 
-    reasons = [r.throttle_reasons for r in readings if r.throttle_reasons is not None]
-    users = [r.users for r in readings if r.users is not None]
-    sources = dict.fromkeys(name for r in readings for name in (r.source, *r.sources.values()))
+    reasons = [r.throttle_reasons for r in during if r.throttle_reasons is not None]
+    users = [r.users for r in during if r.users is not None]
+    sources = dict.fromkeys(name for r in during for name in (r.source, *r.sources.values()))
     energy, dram = _of_one_launch(prepared, batches, readings, idle_power_W, missing)
     summary = TelemetrySummary(
         sm_clock_Hz=middle("sm_clock_Hz"),

@@ -363,6 +363,26 @@ def test_energy_and_measured_bytes_of_a_launch_stand_in_the_document() -> None:
     assert result.throughput.bandwidth_B_per_s == pytest.approx(1200 / 1e-3)  # not mixed
 
 
+def test_the_rest_before_a_run_is_no_part_of_its_state() -> None:
+    one = RunRecord(prepared())
+    one.add(batch([1e-3] * 10, start_ns=3_000_000_000))
+    for i in range(30):  # two thirds of the readings are of the rest
+        works = i >= 20
+        one.add_reading(
+            Reading(
+                t_ns=1_000_000_000 + i * 100_000_000,
+                source="nvml" if works else "probe",
+                sm_clock_Hz=1.9e9 if works else 0.3e9,
+                power_W=250.0 if works else 50.0,
+                load=1.0 if works else 0.0,
+                throttle_reasons=() if works else ("idle",),
+            )
+        )
+    state = one.result().telemetry
+    assert (state.sm_clock_Hz, state.power_W, state.load) == (1.9e9, 250.0, 1.0)
+    assert (state.throttle_reasons, state.source) == ((), "nvml")
+
+
 def test_what_a_counter_cannot_tell_is_null_with_the_reason() -> None:
     one = RunRecord(prepared())
     long_run(one, seconds=2.0)

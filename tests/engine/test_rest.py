@@ -10,9 +10,12 @@ from typing import Any, cast
 
 import pytest
 
+from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.engine import protocol
-from gpuexplorer.engine.server import FIRST_READING_S, REST_S, Server
+from gpuexplorer.engine.server import FIRST_READING_S, REST_S, Server, _RunSink
+from gpuexplorer.workloads.loader import load, pick
+from tests.support.prepared import prepared
 
 
 def server(latest: Reading | None) -> Server:
@@ -36,6 +39,26 @@ def test_a_device_whose_energy_is_counted_rests_long_enough_to_tell_its_power() 
 def test_any_other_does_not(latest: Reading | None) -> None:
     assert rested_s(server(latest)) < REST_S
     assert REST_S > 2 * FIRST_READING_S
+
+
+@pytest.mark.parametrize(
+    ("options", "tells"),
+    [
+        (RunOptions(seconds=10.0), True),
+        (RunOptions(seconds=5.0), False),
+        (RunOptions(seconds=10.0, max_noise=0.01), False),
+        (RunOptions(seconds=10.0, samples=30), False),  # of a search, over long before
+        (RunOptions(), False),
+    ],
+)
+def test_a_run_that_is_to_end_before_its_energy_is_known_needs_no_rest(
+    options: RunOptions, tells: bool
+) -> None:
+    config = prepared().config
+    run = protocol.Run(generation=1, config=config, workload_sha256="", options=options)
+    sink = _RunSink(run, pick(load([]), "matmul"), server(None))
+    assert sink._tells_energy is tells
+    sink.close()
 
 
 def test_a_cancelled_run_does_not_rest_on() -> None:
