@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 from unittest.mock import Mock
 
 import msgspec
+import numpy as np
 import pytest
 
 from gpuexplorer.analysis.advice.accesses import access_advice
@@ -28,13 +30,17 @@ def laboratory() -> Laboratory:
     return Laboratory(1)
 
 
-def counted(laboratory: Laboratory, name: str, variant: str, **knobs: Any) -> AccessProfile:
+FIRST = AccessLook()
+
+
+def counted(
+    laboratory: Laboratory, name: str, variant: str, look: AccessLook = FIRST, **knobs: Any
+) -> AccessProfile:
     workload = pick(load([]), name)
-    request = RunRequest(
-        workload=name, variant=variant, device=device().id, precision="fp32", threads=1, **knobs
-    )
+    chosen = {"precision": "fp32", **knobs}
+    request = RunRequest(workload=name, variant=variant, device=device().id, threads=1, **chosen)
     config = complete(request, workload, laboratory.devices())
-    return count_accesses(laboratory, workload, config, Mock(), AccessLook())
+    return count_accesses(laboratory, workload, config, Mock(), look)
 
 
 def test_a_product_that_reads_along_rows_needs_no_advice(laboratory: Laboratory) -> None:
@@ -88,6 +94,69 @@ def test_counted_bytes_are_those_that_the_manifest_says_are_requested(
     plan = make_plan(pick(load([]), name), profile.config, device())
     assert profile.requested_B("read") == plan.requested_read_B
     assert profile.requested_B("written") == plan.requested_write_B
+
+
+CONVOLUTION = {"B": 2, "C": 2, "K": 5, "H": 9, "R": 5}
+HEADS = {"B": 1, "H": 2, "S": 21, "D": 9}
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "size", "block", "more"),
+    [
+        ("attention", "naive", HEADS, (8, 4), {}),
+        ("attention", "online", HEADS, (8,), {}),
+        ("attention", "tiled", HEADS, (8,), {"tunables": {"QUERIES": 2, "KEYS": 6}}),
+        ("softmax", "naive", {"B": 5, "D": 45}, (4,), {}),
+        ("softmax", "block_row", {"B": 5, "D": 45}, (48,), {}),
+        ("softmax", "online", {"B": 5, "D": 45}, (32, 2), {}),
+        ("softmax", "kept", {"B": 5, "D": 45}, (32, 3), {}),
+        ("softmax", "kept", {"B": 5, "D": 64}, (32, 3), {}),
+        ("layer_norm", "kept", {"B": 2, "S": 3, "D": 45}, (32, 4), {}),
+        ("conv2d", "direct", CONVOLUTION, (8, 2), {}),
+        ("conv2d", "direct", {"B": 1, "C": 2, "K": 3, "H": 4, "R": 11}, (8, 2), {}),
+        ("conv2d", "tiled", CONVOLUTION, (8, 2), {}),
+        ("conv2d", "implicit_gemm", CONVOLUTION, (8, 2), {}),
+        ("conv2d", "implicit_gemm", CONVOLUTION, (8, 4), {"tunables": {"COLS": 3}}),
+        ("matmul", "tiled", {"N": 21}, (8, 8), {}),
+        ("matmul", "register_tile", {"N": 37}, (8, 4), {}),
+        ("matmul", "packed", {"N": 37}, (8, 4), {}),
+        ("matmul", "panels", {"N": 21}, (8, 3), {}),
+        ("matmul", "panels", {"N": 21}, (8, 3), {"precision": "fp16"}),
+        ("matmul", "cache_blocked", {"N": 21}, (4, 2, 3), {}),
+        ("matmul", "cache_blocked", {"N": 21}, (4, 2, 3), {"precision": "fp16"}),
+        ("matmul", "block_2d", {"N": 37}, (16, 16), {}),
+        ("transpose", "padded", {"N": 37}, (32, 8), {}),
+        ("vector_add", "grid_stride", {"N": 333}, (48,), {}),
+        ("reduction", "tree", {"N": 333}, (48,), {}),
+        ("scan", "hillis_steele", {"N": 333}, (32,), {}),
+        ("scan", "work_efficient", {"N": 333}, (32,), {}),
+        ("scan", "shuffle", {"N": 333}, (32,), {}),
+        ("spmv", "lanes", {"N": 333, "K": 7}, (128,), {}),
+        ("stencil2d", "tiled", {"H": 37, "W": 41}, (8, 3), {}),
+        ("stencil2d", "column", {"H": 37, "W": 41}, (8, 3), {}),
+        ("stencil3d", "queue", {"D": 9, "H": 13, "W": 11}, (8, 3), {}),
+    ],
+)
+def test_that_holds_where_blocks_do_not_divide_the_sizes(
+    laboratory: Laboratory,
+    name: str,
+    variant: str,
+    size: dict[str, int],
+    block: tuple[int, ...],
+    more: dict[str, Any],
+) -> None:
+    first = counted(laboratory, name, variant, size=size, block=block, **more)
+    plan = make_plan(pick(load([]), name), first.config, device())
+    read_B = written_B = 0.0
+    for launch, step in enumerate(plan.steps):
+        for x, y, z in np.ndindex(*step.grid):
+            look = AccessLook(launch=launch, block=(x, y, z))
+            profile = counted(laboratory, name, variant, look, size=size, block=block, **more)
+            blocks = math.prod(profile.grid)
+            read_B += (profile.requested_B("read") or 0) / blocks
+            written_B += (profile.requested_B("written") or 0) / blocks
+    assert read_B == pytest.approx(plan.requested_read_B, rel=1e-12)
+    assert written_B == pytest.approx(plan.requested_write_B, rel=1e-12)
 
 
 def test_what_is_left_out_is_said_below_the_table(laboratory: Laboratory) -> None:
