@@ -8,14 +8,16 @@ measured yet is taken from its nearest relative, its launches scaled by the usef
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
 
 import msgspec
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.intervals import t_975
-from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.result import BatchSummary, RunResult
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.workloads import formulas
 from gpuexplorer.workloads.planning import base_names
@@ -25,8 +27,11 @@ EACH_S = 0.02
 """What a configuration costs beside its samples, as long as none was measured."""
 FIRST_BUILD_S = 0.5
 """What a first build is taken to cost before one was seen."""
+ENOUGH = 3
+"""So many costs tell their mean and how they scatter; measured here, they need no others."""
 FEW = 2.0
-"""A mean of fewer than three costs is taken to be known to this factor, and so is a relative's."""
+"""A mean of fewer costs than ``ENOUGH`` is taken to be known to this factor, and so is a
+relative's."""
 
 Family = tuple[object, ...]
 
@@ -62,14 +67,29 @@ class Estimate:
         return about if low == high or not low or not high else f"{about} ({low} to {high})"
 
 
+@dataclass(frozen=True)
+class _Cost:
+    """Seconds that one configuration took, how many of them were no samples, and a launch's."""
+
+    total_s: float
+    other_s: float
+    launch_s: float
+
+
 @dataclass
 class _Costs:
-    """Costs of one family so far: seconds in all, and how many of them were no samples."""
+    """Costs of one family so far: those measured here, and those that older runs tell."""
 
-    total_s: list[float] = field(default_factory=list)
-    other_s: list[float] = field(default_factory=list)
-    launch_s: list[float] = field(default_factory=list)
+    measured: list[_Cost] = field(default_factory=list)
+    learned: list[_Cost] = field(default_factory=list)
     waiting: int = 0
+
+    @property
+    def known(self) -> list[_Cost]:
+        """What the mean is taken of."""
+        if len(self.measured) >= ENOUGH:
+            return self.measured
+        return [*self.learned, *self.measured]
 
 
 class Estimator:
@@ -101,7 +121,7 @@ class Estimator:
         costs.waiting -= 1
         if result is None:
             return
-        self._learn(costs, seconds, result)
+        costs.measured.append(_cost_of(seconds, result))
 
     def returned(self, config: RunConfig) -> None:
         """Note that a configuration that was done waits again."""
@@ -109,20 +129,15 @@ class Estimator:
 
     def learn(self, result: RunResult) -> None:
         """Note what a run that was made before says of those still waiting."""
-        seconds = sum(result.samples_s) + EACH_S + (result.phases_s.compile or 0.0)
-        self._learn(self._costs(result.config), seconds, result)
-
-    def _learn(self, costs: _Costs, seconds: float, result: RunResult) -> None:
-        costs.total_s.append(seconds)
-        costs.other_s.append(max(0.0, seconds - sum(result.samples_s)))
-        costs.launch_s.append(result.timing.median_s)
+        seconds = _sampling_took_s(result) + EACH_S + (result.phases_s.compile or 0.0)
+        self._costs(result.config).learned.append(_cost_of(seconds, result))
 
     def left(self) -> Estimate:
         """Return what the waiting configurations will take."""
         waiting = {f: c for f, c in self._families.items() if c.waiting}
         if not waiting:
             return Estimate(0.0, 0.0, 0.0)
-        if not any(costs.total_s for costs in self._families.values()):
+        if not any(costs.known for costs in self._families.values()):
             return self._bounds(waiting)
         seconds = squared = unsure = 0.0
         for family, costs in waiting.items():
@@ -140,20 +155,22 @@ class Estimator:
 
     def _cost(self, family: Family, costs: _Costs) -> tuple[float, float | None]:
         """Return the mean cost of a configuration and its error; None for an error not known."""
-        done = len(costs.total_s)
-        if done >= 3:
-            mean = sum(costs.total_s) / done
-            deviation = math.sqrt(sum((s - mean) ** 2 for s in costs.total_s) / (done - 1))
+        total_s = [cost.total_s for cost in costs.known]
+        done = len(total_s)
+        if done >= ENOUGH:
+            mean = sum(total_s) / done
+            deviation = math.sqrt(sum((s - mean) ** 2 for s in total_s) / (done - 1))
             # What is to come scatters, too, as single costs do.
             return mean, t_975(done - 1) * deviation * math.sqrt(1 / done + 1 / costs.waiting)
         if done:
-            return sum(costs.total_s) / done, None
+            return sum(total_s) / done, None
         relative = self._relative(family)
-        known = self._families[relative]
+        known = self._families[relative].known
         work, other = self._work(family), self._work(relative)
         scale = work / other if work and other else 1.0
-        launch_s = scale * sum(known.launch_s) / len(known.launch_s)
-        return sum(known.other_s) / len(known.other_s) + self._sampling_s(launch_s), None
+        launch_s = scale * sum(cost.launch_s for cost in known) / len(known)
+        other_s = sum(cost.other_s for cost in known) / len(known)
+        return other_s + self._sampling_s(launch_s), None
 
     def _relative(self, family: Family) -> Family:
         """Return the measured family that shares most with another, and is nearest in work."""
@@ -164,7 +181,7 @@ class Estimator:
             theirs = self._work(other)
             return differ, abs(math.log(theirs / work)) if work and theirs else 0.0
 
-        return min((f for f, c in self._families.items() if c.total_s), key=distance)
+        return min((f for f, c in self._families.items() if c.known), key=distance)
 
     def _sampling_s(self, launch_s: float) -> float:
         """Return how long the samples of one configuration take."""
@@ -215,6 +232,33 @@ class Estimator:
         )
         self._example.setdefault(family, config)
         return self._families.setdefault(family, _Costs())
+
+
+def sample_wall_s(batches: Sequence[BatchSummary]) -> float:
+    """Return the typical time from one sample to the next, in seconds; 0 below two batches.
+
+    That has in it what is done between launches, and no pause of a run that was held.
+    """
+    each = [(b.start_s - a.start_s) / a.samples for a, b in pairwise(batches) if a.samples]
+    return median(each) if each else 0.0
+
+
+def _sampling_took_s(result: RunResult) -> float:
+    """Return how long sampling took, in seconds, with what was done between launches.
+
+    The last batch is taken to have gone on as those before it, since only starts are known.
+    """
+    batches, samples_s = result.batches, float(sum(result.samples_s))
+    before = sum(batch.samples for batch in batches[:-1])
+    if not before:
+        return samples_s
+    span_s = batches[-1].start_s - batches[0].start_s
+    return max(samples_s, span_s * (1 + batches[-1].samples / before))
+
+
+def _cost_of(seconds: float, result: RunResult) -> _Cost:
+    other_s = max(0.0, seconds - sum(result.samples_s))
+    return _Cost(seconds, other_s, result.timing.median_s)
 
 
 def _duration(seconds: float) -> str:

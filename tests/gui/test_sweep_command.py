@@ -1,4 +1,4 @@
-"""A sweep of the window as the command that spans the same space."""
+"""A wanted sweep of the window: the command that spans the same space, and what it will take."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ import shlex
 from typing import Any
 
 import msgspec
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuexplorer.cli.parser import parse
 from gpuexplorer.cli.sweep import space_of
 from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.knobs import values_of
-from gpuexplorer.gui.model.sweep_preview import sweep_command
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.gui.model.sweep_preview import estimate, sweep_command
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.workloads.loader import load
 from tests.core.test_knobs import REQUESTS
+from tests.support.prepared import prepared
 
 MATMUL = load()["matmul"].manifest
 AXES: Any = st.fixed_dictionaries(
@@ -50,3 +56,26 @@ def test_the_command_of_a_sweep_spans_the_same_space(
     for name, value in values_of(base).items():
         if name not in axes and not ("block" in varied and name == "block"):
             assert values_of(again.base)[name] == value
+
+
+def test_what_the_live_run_does_between_launches_is_a_cost_of_the_sweep() -> None:
+    live = RunRecord(prepared())
+    starts_s = [*np.arange(20) * 0.05, *(60 + np.arange(20) * 0.05)]  # held for a minute
+    for start_s in starts_s:  # ten samples of 1 ms in 50 ms
+        live.add(
+            SampleBatch(
+                seconds=np.full(10, 1e-3).tobytes(),
+                counts=(10,),
+                starts_ns=(int(start_s * 1e9),),
+            )
+        )
+    left = estimate(
+        load()["matmul"],
+        Measuring(samples=10),
+        [prepared().config] * 20,
+        DeviceList(devices=()),
+        lambda device: None,
+        live,
+    )
+    built_s = prepared().phases_s.compile or 0.0
+    assert left.seconds == pytest.approx(20 * (10 * 5e-3 + 0.02 + built_s), rel=0.01)

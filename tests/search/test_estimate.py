@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -88,6 +89,31 @@ def test_runs_made_before_count() -> None:
     for config in some[:3]:
         estimator.learn(run_of(config, 0.01))
     assert estimator.left().seconds == pytest.approx(2 * 0.12, rel=0.2)
+
+
+def test_what_was_done_between_launches_is_a_cost_of_a_stored_run() -> None:
+    some = configs(64, blocks=5)
+    estimator = Estimator(MATMUL, TEN, some[3:])
+    for config in some[:3]:  # 40 samples of 1 ms in batches of 8, with 9 ms of flushing each
+        result = run_of(config, 1e-3, samples=40)
+        batches = [
+            msgspec.structs.replace(batch, start_s=7.0 + i * 8 * 10e-3)
+            for i, batch in enumerate(result.batches)
+        ]
+        estimator.learn(msgspec.structs.replace(result, batches=batches))
+    assert estimator.left().seconds == pytest.approx(2 * (0.4 + 0.02), rel=0.01)
+
+
+def test_costs_of_older_runs_no_longer_count_once_enough_were_measured() -> None:
+    some = configs(64, blocks=30)
+    estimator = Estimator(MATMUL, TEN, some[20:])
+    for config in some[:20]:
+        estimator.learn(run_of(config, 0.1))
+    for done, config in enumerate(some[20:24]):
+        estimator.took(config, 0.01, run_of(config, 1e-3))
+        left = estimator.left().seconds
+        assert left is not None
+        assert (left == pytest.approx((9 - done) * 0.01)) == (done >= 2)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from gpuexplorer.core.knobs import BLOCK_AXES, option_words, values_of
 from gpuexplorer.core.units import count
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.reproduce import surroundings
-from gpuexplorer.search.estimate import Estimate, Estimator
+from gpuexplorer.search.estimate import Estimate, Estimator, sample_wall_s
 from gpuexplorer.search.least_launch import least_launch_s
 from gpuexplorer.search.measuring import SAMPLES, Measuring
 from gpuexplorer.search.space import Space
@@ -102,8 +102,9 @@ def estimate(
     if live is not None and live.samples and live.prepared.config.workload == workload.name:
         result = live.figures()
         launches = min(measuring.samples or live.samples, live.samples)
-        same = [result.timing.median_s] * launches
-        estimator.learn(msgspec.structs.replace(result, samples_s=same))
+        each_s = max(result.timing.median_s, sample_wall_s(result.batches))
+        same = [each_s] * launches
+        estimator.learn(msgspec.structs.replace(result, samples_s=same, batches=[]))
     return estimator.left()
 
 
