@@ -154,6 +154,23 @@ def test_who_left_early_is_compared_as_one_who_was_looked_at_after_every_round()
     assert left.ci95_low > 1.02
 
 
+def test_equals_of_the_luckiest_of_many_are_seldom_called_slower() -> None:
+    """Of 17 equal ones the best was lucky, and 2.5 % of the others may be called slower."""
+    chance = np.random.default_rng(3)
+    slower = 0
+    for _ in range(40):
+        runners = {n: Runner() for n in range(17)}
+        leaders = Leaders(runners, chance)
+        leaders.members, leaders.round = list(runners), ROUNDS
+        for turn in range(1, ROUNDS + 1):
+            for runner in runners.values():
+                runner.turns_s[turn] = 1e-3 * (1 + 0.02 * abs(chance.normal()))
+        against = leaders.against_best().values()
+        assert len(against) == 16
+        slower += sum(found.ci95_low > 1 for found in against)
+    assert slower / (40 * 16) <= 0.025
+
+
 def test_a_look_says_whether_it_was_given_up() -> None:
     look = Look(0, "survey", 7, 1.0, slower_than_s=1e-3)
     assert look.gave_up(np.array([1.3e-3, 1.25e-3, 1.5e-3]))
