@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -26,6 +27,8 @@ from gpuexplorer.core.result import Arithmetic, Resources, Verification
 from gpuexplorer.workloads.plan import Plan
 
 HostArray = npt.NDArray[Any]
+Marks = Callable[[], AbstractContextManager[None]]
+"""Makes what a profiler looks at the inside of."""
 
 MAX_QUEUED_LAUNCHES = 512
 """Launches that may be queued ahead of the device."""
@@ -213,9 +216,14 @@ class Runner(ABC):
         """
         return None
 
-    def launch_alone(self) -> None:
-        """Run one launch and wait, with nothing beside it on the device: a profiler looks."""
-        self.launch(1)
+    def launch_alone(self, marks: Marks = nullcontext) -> None:
+        """Run one launch and wait, with nothing beside it on the device: a profiler looks.
+
+        What comes before the launch is over when ``marks`` are entered, on every device where a
+        profiler can look.
+        """
+        with marks():
+            self.launch(1)
 
     def launch_plain(self) -> None:
         """Run one launch as the textbook program does, and wait; its results can be copied back.

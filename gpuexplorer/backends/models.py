@@ -19,7 +19,7 @@ from typing import ClassVar, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.backends.base import Batch, HostArray, Runner
+from gpuexplorer.backends.base import Batch, HostArray, Marks, Runner
 from gpuexplorer.backends.caches import cpu_flush
 from gpuexplorer.backends.numpy import reading_flush
 from gpuexplorer.core.device import DeviceInfo
@@ -180,6 +180,19 @@ class ModelRunner(Runner):
         self._results = None
         with self._mode():
             self._results = self._surviving("running", self._step_and_wait)
+
+    def launch_alone(self, marks: Marks = nullcontext) -> None:
+        """Run one step and wait, without timing it."""
+        before = self._before()
+        with self._mode():
+            if before is not None:
+                self._surviving("setting arrays back", before)
+            self._surviving("waiting", self._wait)
+            with marks():
+                self._surviving("running", self._step_and_wait)
+
+    def _wait(self) -> None:
+        """Wait for what was queued, where steps are."""
 
     def _step_and_wait(self) -> object:
         return self.model.step()

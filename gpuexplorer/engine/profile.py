@@ -1,7 +1,8 @@
 """The program that runs under a profiler: one launch of one configuration, marked.
 
 ``gpuexplorer.engine --profile FILE`` reads a ``protocol.Run`` with its sources. It
-launches once to load the code and fill the caches, and once between the profiler's marks. The
+launches once to load the code and fill the caches, and once between the profiler's marks, where
+nothing stands that was done before the launch. The
 gate that holds other launches back would wait for ever for a host that a profiler makes wait, so
 ``CUDA_LAUNCH_BLOCKING`` keeps it away.
 """
@@ -48,8 +49,7 @@ def run_file(path: Path, threads: int) -> int:
         laboratory = Laboratory(threads)
         with laboratory.held(Workload(request.workload), request.config) as runner:
             runner.launch(1)
-            with marked():
-                runner.launch_alone()
+            runner.launch_alone(marked)
         laboratory.close()
     except ExplorerError as error:
         print(f"{FAILED_MARK}{error}", flush=True)

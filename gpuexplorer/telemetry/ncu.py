@@ -128,8 +128,10 @@ def count(
 ) -> Counters | None:
     """Run a program under ``ncu`` and return what its marked kernels counted.
 
-    None when it was cancelled. With ``cold`` the caches are emptied before each kernel. Raises
-    CannotRunHere without the program or the permission, WorkFailed for what else went wrong.
+    None when it was cancelled. With ``cold`` the caches are emptied before the launch. A target of
+    several kernels has to do so itself, before its marks: Nsight Compute would empty them between
+    the kernels, too. Raises CannotRunHere without the program or the permission, WorkFailed for
+    what else went wrong.
     """
     program = find()
     said = ""
@@ -145,6 +147,10 @@ def count(
         _raise_for(said, target_said)
         kernels = parse(said)
         if any(kernel.dram_read_B is not None for kernel in kernels):
+            if cold and len(kernels) > 1:  # known only now
+                return count(
+                    target, cancelled, cold=False, environment=environment, limit_s=limit_s
+                )
             return total(kernels)
         if status != 0 and not _names_metrics(said):
             raise WorkFailed(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 import numpy as np
@@ -154,6 +155,21 @@ def test_resets_are_outside_of_the_timed_part() -> None:
     assert fake.ran == ["copy", "event", "axpy", "event", "event"]
     runner.launch(4)
     np.testing.assert_array_equal(runner.download(("y",))["y"], 2 * X)
+
+
+def test_a_profiler_looks_at_the_launch_and_not_at_what_comes_before_it() -> None:
+    fake, session = open_fake()
+    runner = ready(session, make_plan(cache="cold", reset=("y",)))
+    fake.ran.clear()
+
+    @contextmanager
+    def marks() -> Iterator[None]:
+        assert fake.ran == ["copy", "set", "event"]  # which was waited for
+        fake.ran.clear()
+        yield
+        assert fake.ran == ["axpy", "event"]
+
+    runner.launch_alone(marks)
 
 
 def test_a_cold_launch_follows_a_write_of_more_than_the_cache() -> None:

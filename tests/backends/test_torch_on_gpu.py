@@ -8,13 +8,16 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, cast
 
+import msgspec
 import numpy as np
 import pytest
 
-from gpuexplorer.backends.base import Batch
+from gpuexplorer.backends.base import Batch, Marks
 from gpuexplorer.backends.torch.clock import MAX_QUEUED, CudaClock
 from gpuexplorer.backends.torch.copies import OverlappedModel, PinnedModel, copying_model
 from gpuexplorer.backends.torch.failures import device_failed, explain, out_of_memory
@@ -219,6 +222,47 @@ def test_steps_that_take_long_to_queue_are_queued_a_few_at_a_time(
     assert clock._together() == 1
     clock.time(call, None, 2)
     assert cuda.diary[:6] == ["spin", "record", "call", "record", "record", "wait"]
+
+
+# ---- a launch that a profiler looks at
+
+
+def marks_of(cuda: FakeCuda) -> Marks:
+    @contextmanager
+    def marks() -> Iterator[None]:
+        cuda.diary.append("look")
+        yield
+        cuda.diary.append("looked")
+
+    return marks
+
+
+def test_a_profiler_looks_at_the_call_and_not_at_what_comes_before_it(
+    cuda: FakeCuda, torch: FakeTorch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(SHIPPED["vector_add"], cpu(), variant="torch", cache="cold")
+    runner = TorchCudaRunner(plan, cpu())
+    runner._torch = torch
+    runner._call = lambda: cuda.diary.append("call")
+    monkeypatch.setattr(runner, "_flusher", lambda: lambda: cuda.diary.append("flush"))
+    runner.launch_alone(marks_of(cuda))
+    assert cuda.diary == ["flush", "synchronize", "look", "call", "synchronize", "looked"]
+
+
+def test_a_profiler_looks_at_the_step_and_not_at_what_comes_before_it(
+    cuda: FakeCuda, torch: FakeTorch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = msgspec.structs.replace(plan_for("mlp_training", cache="cold"), reset=("W1",))
+    runner = TorchCudaModelRunner(plan, cpu(), 1)
+    runner._torch = torch
+    noted = {name: partial(cuda.diary.append, name) for name in ("step", "reset")}
+    runner._model = cast(Any, SimpleNamespace(mode=nullcontext, **noted))
+    monkeypatch.setattr(runner, "_mode", nullcontext)
+    monkeypatch.setattr(runner, "_flusher", lambda: lambda: cuda.diary.append("flush"))
+    runner.launch_alone(marks_of(cuda))
+    assert cuda.diary == [
+        "reset", "flush", "synchronize", "look", "step", "synchronize", "looked",
+    ]  # fmt: skip
 
 
 # ---- copies

@@ -151,6 +151,21 @@ def test_a_program_runs_under_it_and_its_counters_come_back(
     assert "--cache-control all" in seen.read_text()
 
 
+def test_kernels_of_a_cold_launch_find_in_the_caches_what_those_before_them_left(
+    install: Install,
+) -> None:
+    def two(read_B: str) -> str:
+        values = (read_B, "1", "1", "1", "1", "50")
+        return PROF + HEAD + UNITS + row(0, "k", *values) + row(1, "k", *values) + DONE
+
+    install(
+        "each = arguments[arguments.index('--cache-control') + 1] == 'all'\n"
+        f"open(log, 'w').write({two('4')!r} if each else {two('1')!r})"
+    )
+    found = ncu.count(["true"], never, cold=True)
+    assert found is not None and found.dram_read_B == 2
+
+
 def test_a_chip_with_other_names_is_asked_by_those(install: Install) -> None:
     other = ONE.replace("dram__bytes_", "dram__bytes_op_")
     install(

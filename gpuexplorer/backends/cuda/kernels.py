@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.analysis.occupancy import WARP, occupancy
-from gpuexplorer.backends.base import Batch, HostArray
+from gpuexplorer.backends.base import Batch, HostArray, Marks
 from gpuexplorer.backends.cuda import timing
 from gpuexplorer.backends.cuda.arguments import PackedArguments
 from gpuexplorer.backends.cuda.describe import multiprocessor_limits
@@ -100,10 +101,10 @@ class KernelRunner(CudaRunner):
         self._remember_launched()
         return batch
 
-    def launch_alone(self) -> None:
+    def launch_alone(self, marks: Marks = nullcontext) -> None:
         """Run one launch and wait, without events or the gate."""
         self._fill_variables()
-        super().launch_alone()
+        super().launch_alone(marks)
 
     def launch_plain(self) -> None:
         """Run one launch on inputs just uploaded and wait, without events or the gate."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gpuexplorer.backends.base import Batch
+from gpuexplorer.backends.base import Batch, Marks
 from gpuexplorer.backends.cuda.runner import CudaRunner
 from gpuexplorer.backends.cuda.session import CudaSession
 from gpuexplorer.core.device import DeviceInfo
@@ -175,10 +176,10 @@ class LibraryRunner(CudaRunner):
                 self._gated = False
         return float(plain.seconds[0])
 
-    def launch_alone(self) -> None:
+    def launch_alone(self, marks: Marks = nullcontext) -> None:
         """Call once and wait, without events or the gate."""
         with self.session.cupy_stream:
-            super().launch_alone()
+            super().launch_alone(marks)
 
     def launch_plain(self) -> None:
         """Call once on inputs just uploaded and wait, without events or the gate."""

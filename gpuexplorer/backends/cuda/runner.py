@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import get_args
 
 import numpy as np
 
-from gpuexplorer.backends.base import Batch, HostArray, Runner, TimingLost
+from gpuexplorer.backends.base import Batch, HostArray, Marks, Runner, TimingLost
 from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.cuda import activity, timing
 from gpuexplorer.backends.cuda.activity import KernelRecords
@@ -199,14 +200,15 @@ class CudaRunner(Runner):
         if self._records is None and self._between is None:
             self._group = timing.group_size(launch_s, self._operations)
 
-    def launch_alone(self) -> None:
+    def launch_alone(self, marks: Marks = nullcontext) -> None:
         """Run one launch and wait, without events or the gate."""
         with self.session.explained(f"running {self._what}"):
             if self._between is not None:
                 self._between()
             self.session.wait()
-            self._run_once()
-            self.session.wait()
+            with marks():
+                self._run_once()
+                self.session.wait()
 
     def launch_plain(self) -> None:
         """Run one launch on inputs just uploaded and wait, without events or the gate."""

@@ -259,14 +259,8 @@ class TorchCudaModelRunner(CountsOnGpu, TorchModelRunner):
         self._torch.cuda.current_stream().synchronize()
         return results
 
-    def launch_alone(self) -> None:
-        """Run one step and wait, without a spinning kernel before it."""
-        before = self._before()
-        with self._mode():
-            if before is not None:
-                before()
-            self._surviving("running", self.model.step)
-            self._torch.cuda.synchronize(self._place)
+    def _wait(self) -> None:
+        self._torch.cuda.synchronize(self._place)
 
     @property
     def flush_words(self) -> str:

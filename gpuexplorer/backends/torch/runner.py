@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gpuexplorer.backends.base import Batch, HostArray
+from gpuexplorer.backends.base import Batch, HostArray, Marks
 from gpuexplorer.backends.caches import FLUSH_FACTOR, cpu_flush
 from gpuexplorer.backends.host import Call, LibraryRunner
 from gpuexplorer.backends.numpy import check_offered
@@ -216,12 +216,15 @@ class TorchCudaRunner(CountsOnGpu, TorchRunner):
         with self._explained(f"running {self.plan.library}"), self._torch.inference_mode():
             return self._clock.time(call, before, count)[0]
 
-    def launch_alone(self) -> None:
+    def launch_alone(self, marks: Marks = nullcontext) -> None:
         """Call once and wait, without a spinning kernel before it."""
+        call = self._bound()
         with self._explained(f"running {self.plan.library}"), self._torch.inference_mode():
             self._prepare()
-            self._bound()()
             self._torch.cuda.synchronize(self._place)
+            with marks():
+                call()
+                self._torch.cuda.synchronize(self._place)
 
     def launch_plain(self) -> None:
         """Call once and wait, without events or a spinning kernel."""
