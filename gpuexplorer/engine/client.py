@@ -225,6 +225,8 @@ class Engine:
         )
         self._sent = self._began = self._cancelled = False
         self._resent = 0
+        if self._process is None and self._link.due is None:  # it was given up
+            self.start()
         self._send_waiting()
         return self._generation
 

@@ -65,4 +65,6 @@ def not_analysed(session: Session) -> str:
         return "Nothing is measured yet that could be analysed."
     if run.origin:
         return f"This run came from {run.origin}, and only a run measured here can be analysed."
+    if not session.measures_same(run):
+        return "The source, the engine or the device is another than this run's: measure it again."
     return ""

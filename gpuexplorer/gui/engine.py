@@ -237,5 +237,6 @@ class EngineChoice(QObject):
     def _go_on(self) -> None:
         self._pauses -= 1
         self._session.jobs.disturbed_by = self._disturbance() if self._pauses else ""
-        if self._pauses == 0 and self._was_live and not self._session.live:
+        lent = self._session.jobs.measuring  # to a job that was paused when this began
+        if self._pauses == 0 and self._was_live and not lent and not self._session.live:
             self._session.set_live(True)

@@ -163,9 +163,12 @@ class EngineJob(Task):
         run = self._receiver = Receiver(config, options, self._ceilings)
         ticket = QUIET_TICKET if self.quiet else JOB_TICKET
         self._worker.ask_run(config, workload, options, recording, ticket=ticket, sink=inbox.put)
-        while (heard := inbox.get()) is not None and not self.cancelled:
-            if run.take(heard):
-                return run
+        try:
+            while (heard := inbox.get()) is not None and not self.cancelled:
+                if run.take(heard):
+                    return run
+        finally:
+            self._worker.release(inbox.put)
         raise Cancelled
 
 

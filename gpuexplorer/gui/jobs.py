@@ -124,6 +124,9 @@ class Jobs(QObject):
         """Let the job go on."""
         if self.current is None:
             return
+        if self.disturbed_by:
+            self.notice.emit(notices.machine_busy(self.disturbed_by))
+            return
         if self._lent_back:
             self._lent_back = False
             self._live_before = self._lender.pause_live()
@@ -169,11 +172,13 @@ class Jobs(QObject):
         if isinstance(outcome, ExplorerError) and not isinstance(outcome, EngineGone):
             # Else it is said with the way out.
             self.notice.emit(notices.failed(outcome, named=True))
+        succeeded = outcome is not None and not isinstance(outcome, ExplorerError)
+        words = job.done if succeeded else job.not_done
         if not self._lent_back:
             self._lender.cancel_run()
-            succeeded = outcome is not None and not isinstance(outcome, ExplorerError)
-            words = job.done if succeeded else job.not_done
             self._lender.continue_live(self._live_before, words)
+        elif not self._lender.live:
+            self._lender.say(words)
         self._lent_back = False
         self.changed.emit()
         self.taken_back.emit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,11 +64,13 @@ class Listener(QObject):
                 self._take_summary(ticket, item)
             else:
                 self._take_event(ticket, item)
-        device = session.device
+        device, shown = session.device, session.live_model.current
         for device_id, time_s, reading in update.readings:
             session.latest_reading = (device_id, reading)
             if session.jobs.measuring:
                 continue  # the readings belong to its runs
+            if shown is not None and shown.origin:
+                continue  # what is shown is another machine's, or another day's
             if device is None or device_id == device.id:
                 session.live_model.read(reading, time_s)
         if answer:
@@ -181,7 +184,8 @@ class Listener(QObject):
         elif isinstance(event, protocol.NeedsConfirmation):
             session.end_current("user")
             session.give_up("waiting for your word")
-            session.notice.emit(notices.long_launch(event.predicted_s, session.run_long))
+            agreed = partial(session.run_long, run.config)
+            session.notice.emit(notices.long_launch(event.predicted_s, agreed))
         elif isinstance(event, protocol.Failed) and error is not None:
             session.end_current("failed")
             session.failure = error
@@ -235,8 +239,9 @@ class Listener(QObject):
             told = event.exit_code == protocol.EXIT_TOLD  # its last message has said why
             asked_for = ticket not in (0, QUIET_TICKET) or event.far
             if asked_for and not told:  # else nobody misses what is lost
+                agreed = partial(session.run_long, run.config) if run is not None else None
                 session.notice.emit(
-                    notices.engine_replaced(event, kept, resumed=again, run_anyway=session.run_long)
+                    notices.engine_replaced(event, kept, resumed=again, run_anyway=agreed)
                 )
 
     def _devices(self, event: protocol.Devices) -> None:

@@ -27,7 +27,7 @@ from gpuexplorer.gui import notice as notices
 from gpuexplorer.gui.jobs import Jobs
 from gpuexplorer.gui.model.experiment import Experiment
 from gpuexplorer.gui.model.history import History
-from gpuexplorer.gui.model.live import Live
+from gpuexplorer.gui.model.live import Live, Run
 from gpuexplorer.gui.model.rate import Rate
 from gpuexplorer.gui.model.requests import Requests
 from gpuexplorer.gui.model.roofline import RooflineModel
@@ -162,9 +162,8 @@ class Session(QObject):
         """Have one launch of the run that is shown counted by Nsight Compute; measuring ends."""
         run = self.live_model.current
         workload = self.experiment.workloads.get(run.config.workload) if run is not None else None
-        measured_here = run is not None and not run.origin
-        ready = measured_here and not self.jobs.measuring
-        if not ready or run is None or run.record is None or workload is None:
+        ready = run is not None and self.measures_same(run) and not self.jobs.measuring
+        if not ready or run is None or workload is None:
             self.notice.emit(notices.nothing_to_analyse())
             return
         self.live = False
@@ -176,15 +175,31 @@ class Session(QObject):
         self.worker.ask_run(run.config, workload, LIVE, "counters", ticket=run.ticket)
         self.state_changed.emit()
 
-    def run_long(self) -> None:
-        """Run the present configuration, however long one launch takes."""
+    def measures_same(self, run: Run) -> bool:
+        """Whether a run's configuration would be measured of its own source, where it was."""
+        workload = self.experiment.workloads.get(run.config.workload)
+        devices, prepared = self.experiment.devices, run.prepared
+        if run.origin or workload is None or devices is None or prepared is None:
+            return False
+        here = {one.id: one.hardware_id for one in devices.devices}
+        same_device = here.get(run.config.device) == prepared.device.hardware_id
+        return same_device and workload.sha256 == prepared.environment.source_sha256
+
+    def run_long(self, config: RunConfig | None = None) -> None:
+        """Run the present configuration, however long one launch of it takes.
+
+        That was agreed to of ``config``, or of whatever is present.
+        """
         self.live = True
         self.requests.wanted = None
-        self.ask_for_run(allow_long=True)
+        self.ask_for_run(allow_long=config in (None, self.config))
+        self.state_changed.emit()
 
     def restart(self, options: EngineOptions) -> None:
         """End the engine and start one with other options."""
         self.jobs.cancel()
+        if options.python != self.options.python:  # which may be another machine's
+            self.live_model.clear_readings()
         self.options = options
         self.set_state("starting")
         self.end_current("user")

@@ -114,6 +114,9 @@ class SessionFiles(QObject):
         FileDrops(window, lambda path: path.suffix.lower() == SUFFIX, self.open)
         session.frame.connect(lambda _: self.look())
         session.knobs_changed.connect(self.look)
+        session.devices_changed.connect(self._know_devices)
+        self._awaits_devices = False
+        """Whether a file was opened before it was known which of its devices are here."""
 
     def add_part(self, name: str, part: Part) -> None:
         """Keep another view's results in session files under a name."""
@@ -130,6 +133,13 @@ class SessionFiles(QObject):
     def modified(self) -> bool:
         """Whether the session has a file that lacks the latest changes."""
         return self.path is not None and self._authored() != self._saved
+
+    def _know_devices(self) -> None:
+        """Count a device that had to be chosen anew as part of the file."""
+        if self._awaits_devices:
+            self._awaits_devices = False
+            self._saved = self._authored()
+            self.look()
 
     def look(self) -> None:
         """Note whether the session differs from its file, and tell when that changed."""
@@ -330,6 +340,7 @@ class SessionFiles(QObject):
         knobs_fit = self._replace(opened, f"showing {path.name}")
         self._before = before
         self.path, self._saved = path, self._authored()
+        self._awaits_devices = session.experiment.devices is None
         self._remember(path)
         self._replaced()
         self.notice.emit(self._opened_notice(path, opened.contents, knobs_fit))
@@ -388,6 +399,8 @@ class SessionFiles(QObject):
 
     def back(self) -> None:
         """Show what was shown before the latest file was opened, and measure on if that was so."""
+        if self._busy():
+            return
         before, self._before = self._before, None
         if before is None:
             return

@@ -312,6 +312,8 @@ class StoreWorker(Task):
             with self._wake:
                 self._ask = self._ask or ask
             self._cannot_read(error)
+        else:
+            self._recovered()
 
     def _look(self) -> None:
         """Tell when the store has changed; finish what programs that are gone left running."""
@@ -330,6 +332,7 @@ class StoreWorker(Task):
         except ExplorerError as error:
             self._cannot_read(error)
             return
+        self._recovered()
         if generation != self._seen:
             self._seen = generation
             self.changed.emit()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -77,18 +77,20 @@ class SweepJob(EngineJob):
         measuring: Measuring,
         *,
         resume: bool = False,
+        before: Sequence[SweepCell] = (),
         python: str | None = None,
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
         cluster: WantedCluster | None = None,
     ) -> None:
         """``python`` runs the engine; with ``resume`` an earlier try is gone on with.
 
-        ``cluster`` measures instead, whose devices ``devices`` are.
+        That try's cells are ``before``, should the history not have taken them. ``cluster``
+        measures instead, whose devices ``devices`` are.
         """
         super().__init__(worker, ceilings=ceilings)
         self.setObjectName("sweep")
         self.space, self.workload, self.measuring = space, workload, measuring
-        self.resumes = resume
+        self.resumes, self._before = resume, before
         self._devices, self._python = devices, python
         self._ceilings_of = ceilings
         self._cluster = cluster
@@ -118,6 +120,8 @@ class SweepJob(EngineJob):
                 on_trouble=self.troubled.emit,
                 listed=False,
             )
+            if self._before:
+                sweep.take_over(self._before)
             self.begun.emit(
                 Begun(list(sweep.cells), sweep.resumed, sweep.unreadable, sweep.continues)
             )

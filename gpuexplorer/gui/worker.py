@@ -166,6 +166,11 @@ class EngineWorker(Task):
             self._cancel = False
         self._wake()
 
+    def release(self, sink: Callable[[JobEvent], None]) -> None:
+        """Tell a job nothing more, whose run has ended: it would not be read."""
+        if self._sink == sink:
+            self._sink = None
+
     def ask_cancel(self) -> None:
         """Stop what runs or waits."""
         with self._lock:

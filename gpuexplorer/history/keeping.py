@@ -98,6 +98,7 @@ class Keeping:
         self._due = 0.0
         self._late: threading.Timer | None = None
         """Writes what nothing follows."""
+        self._also: Callable[[Store], object] | None = None
         self._writing = self._ended = self._finishes = self._told = False
 
     def offer(self, so_far: Callable[[], tuple[Any, Iterable[Run]]]) -> None:
@@ -135,13 +136,23 @@ class Keeping:
         self._store.do(lambda store: self._delete(store, run_id), self.tell)
 
     @interrupts_held()
-    def end(self, document: Any, runs: Iterable[Run] = (), *, finished: bool = True) -> None:
-        """Write what is left; not ``finished``: it was left, and may be gone on with."""
+    def end(
+        self,
+        document: Any,
+        runs: Iterable[Run] = (),
+        *,
+        finished: bool = True,
+        also: Callable[[Store], object] | None = None,
+    ) -> None:
+        """Write what is left, and what it ``also`` comes to.
+
+        Not ``finished``: it was left, and may be gone on with.
+        """
         if self._store is None:
             return
         with self._lock:
             self._note(document, runs)
-            self._ended, self._finishes = True, finished
+            self._ended, self._finishes, self._also = True, finished, also
             late, self._late = self._late, None
         if late is not None:
             late.cancel()
@@ -179,12 +190,21 @@ class Keeping:
             if is_due:
                 self._writing = True
             elif self._late is None:
-                self._late = threading.Timer(
-                    max(self._due - time.monotonic(), 0.0) + self._every_s, self._write_late
-                )
-                self._late.name, self._late.daemon = "keeping", True
-                self._late.start()
+                wait_s = max(self._due - time.monotonic(), 0.0) + self._every_s
+                self._start_late(wait_s, self._write_late)
         if is_due and self._store is not None:
+            self._store.do(self._write, self._wrote)
+
+    def _start_late(self, wait_s: float, write: Callable[[], None]) -> None:
+        self._late = threading.Timer(wait_s, write)
+        self._late.name, self._late.daemon = "keeping", True
+        self._late.start()
+
+    def _write_again(self) -> None:
+        """Write what was refused at the end."""
+        with self._lock:
+            self._late = None
+        if self._store is not None:
             self._store.do(self._write, self._wrote)
 
     def _write_late(self) -> None:
@@ -194,6 +214,14 @@ class Keeping:
 
     def _write(self, store: Store) -> None:
         """Write what waits, in the store's thread."""
+        try:
+            self._write_all(store)
+        except ExplorerError:
+            if self._ended:  # nobody may be left to hear of it: the window may be closing
+                self._give_up()
+            raise
+
+    def _write_all(self, store: Store) -> None:
         with self._one_write:
             with self._lock:
                 document, runs = self._document, dict(self._waiting)
@@ -210,6 +238,10 @@ class Keeping:
                 for run_id, run in runs.items():
                     if self._waiting.get(run_id) is run:  # else it went on meanwhile
                         del self._waiting[run_id]
+                ended, also = self._ended, self._also
+            if ended and also is not None:
+                also(store)
+                self._also = None
 
     def _delete(self, store: Store, run_id: str) -> None:
         with self._one_write:  # which may be writing it now
@@ -222,9 +254,9 @@ class Keeping:
         with self._lock:
             self._writing, self.trouble = False, error
             self._due = time.monotonic() + wait_s
+            if error is not None and self._ended and self._rescue is not None:
+                self._start_late(TRY_AGAIN_S, self._write_again)  # the document, at least
         self.tell(error)
-        if error is not None and self._ended:
-            self._give_up()
 
     def _give_up(self) -> None:
         """Hand over the runs that the store has refused."""

@@ -5,7 +5,7 @@ The command line, the Python API and the window all sweep through this.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpuexplorer.core.ceilings import Ceilings
@@ -137,6 +137,23 @@ class SpaceSweep:
     def document(self) -> SweepDocument:
         """Return the document of what is done so far."""
         return sweep_document(self.space, self.workload, self.cells, group=self.group)
+
+    def take_over(self, cells: Sequence[SweepCell]) -> None:
+        """Take what was measured of the same space, on the same devices, and is not in the store.
+
+        A sweep that the store did not take is continued so; raises as ``begin`` does.
+        """
+        self.begin()
+        merged = [
+            before if now.waiting and before.result is not None else now
+            for now, before in zip(self.cells, cells, strict=True)
+        ]
+        new = [one.result for one, now in zip(merged, self.cells, strict=True) if one is not now]
+        self.sweep.take(merged)
+        self.resumed += len(new)
+        for result in new:
+            if result is not None and self._keeper is not None:
+                self._keeper.keep(result)
 
     def begin(self) -> None:
         """Enter the sweep into the store, or take it up there; ``run`` does so by itself.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
@@ -11,7 +12,7 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import Tuning
-from gpuexplorer.history.keeping import DoesWithStore, Keeping
+from gpuexplorer.history.keeping import DoesWithStore, Keeping, TakesRun
 from gpuexplorer.history.store import Store, TunedEntry
 from gpuexplorer.search.tune import Tuner
 from gpuexplorer.workloads.workload import Workload
@@ -32,10 +33,15 @@ class TuningKeeper:
         store: DoesWithStore | None,
         on_trouble: Callable[[ExplorerError], object],
         group: str | None = None,
+        rescue: TakesRun | None = None,
     ) -> None:
-        """``group`` is the id of the one that takes it; None: a new one."""
-        self._store = store
-        self._keeping = Keeping(KIND, store, on_trouble, group=group, every_s=WRITE_EVERY_S)
+        """``group`` is the id of the one that takes it; None: a new one.
+
+        ``rescue`` takes runs that the store refuses until the end.
+        """
+        self._keeping = Keeping(
+            KIND, store, on_trouble, group=group, rescue=rescue, every_s=WRITE_EVERY_S
+        )
         self.found = False
         """Whether something was found and is stored."""
 
@@ -43,11 +49,6 @@ class TuningKeeper:
     def group(self) -> str | None:
         """Its id in the store; None until the store has it."""
         return self._keeping.group
-
-    @property
-    def trouble(self) -> ExplorerError | None:
-        """Why the store did not take it; None while it does."""
-        return self._keeping.trouble
 
     def run(self, tuner: Tuner) -> Tuning:
         """Tune, and keep what is tried as it comes; see ``Tuner.run`` for what it raises."""
@@ -71,9 +72,8 @@ class TuningKeeper:
 
     def finish(self, tuning: Tuning) -> bool:
         """Store the document and what was found; return ``found``, as far as it is known."""
-        self._keeping.end(msgspec.to_builtins(tuning))
-        if self._store is not None and tuning.chosen is not None:
-            self._store.do(lambda store: self._save(store, tuning), self._keeping.tell)
+        also = partial(self._save, tuning=tuning) if tuning.chosen is not None else None
+        self._keeping.end(msgspec.to_builtins(tuning), also=also)
         return self.found
 
     def _save(self, store: Store, tuning: Tuning) -> None:

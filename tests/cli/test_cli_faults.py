@@ -225,6 +225,7 @@ import os, signal, sys
 from gpuexplorer.cli import keeping, main
 
 number = getattr(signal, sys.argv.pop())
+signal.signal(number, signal.SIG_DFL)  # what ``nohup`` begins ignores SIGHUP
 
 def take(self, record):
     if record is not None and record.samples > 10: os.kill(os.getpid(), number)

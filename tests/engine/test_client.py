@@ -25,6 +25,7 @@ from gpuexplorer.engine.deadlines import Deadlines
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
+from tests.support.prepared import prepared
 
 
 class Watched:
@@ -541,6 +542,19 @@ def test_an_interpreter_that_cannot_start_is_said_once() -> None:
     assert isinstance(lost, EngineLost)
     assert not lost.restarting
     assert "/no/such/python" in lost.reason
+    watched.engine.close()
+
+
+def test_an_engine_that_was_given_up_is_started_for_what_is_asked_of_it(tmp_path: Path) -> None:
+    """It was waited for without end."""
+    python = tmp_path / "python"
+    watched = Watched(EngineOptions(python=str(python)))
+    watched.until(lambda: any(isinstance(e, EngineLost) for e in watched.events))
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    config = msgspec.structs.replace(prepared().config, device="numpy:cpu")
+    watched.engine.run(config, load()["matmul"], RunOptions(samples=1))
+    watched.until(lambda: any(isinstance(e, EngineReady) for e in watched.events))
     watched.engine.close()
 
 

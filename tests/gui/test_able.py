@@ -70,6 +70,8 @@ def test_a_run_on_an_nvidia_gpu_can_be_analysed(qtbot: QtBot, window: MainWindow
         run.prepared.device, kind="gpu", hardware_id="GPU-1234", name="An NVIDIA GPU"
     )
     run.record.prepared = msgspec.structs.replace(run.record.prepared, device=device)
+    assert "is another than this run's" in not_analysed(window.session)
+    window.session.experiment.devices = DeviceList(devices=(device,))
     assert not_analysed(window.session) == ""
     window.session.no_profiler = "Nsight Compute is not installed: there is no 'ncu'; install it"
     window.show_state()

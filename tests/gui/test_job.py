@@ -84,6 +84,11 @@ def test_a_job_measures_and_live_measuring_goes_on(qtbot: QtBot, open_window: Op
     assert {r.timing.stopped_by for r in job.results} == {"samples"}
     assert session.live
     assert wait_measured(qtbot, window).ticket != ticket
+    session.set_live(False)
+    again = Runs(window, 1)
+    assert session.jobs.begin(again)
+    until(qtbot, lambda: session.jobs.current is None)
+    assert session.worker._sink is None  # else readings gather for it as long as nothing else runs
 
 
 def test_one_job_at_a_time(qtbot: QtBot, open_window: OpenWindow) -> None:
@@ -132,10 +137,33 @@ def test_a_paused_job_gives_the_engine_to_live_measuring(
     until(qtbot, lambda: not session.live and len(job.results) > done + 1)
     session.jobs.pause()
     until(qtbot, lambda: job.waiting and session.live)
+    session.set_live(False)
+    session.jobs.disturbed_by = "setting up an engine"
+    session.jobs.resume()
+    assert job.waiting
+    session.jobs.disturbed_by = ""
+    session.set_live(True)
     session.jobs.cancel()
     until(qtbot, lambda: session.jobs.current is None)
     assert session.live
     assert (job.outcomes, job.errors) == ([None], [])
+
+
+def test_a_paused_job_that_is_stopped_leaves_no_word_of_a_pause(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = begun(qtbot, open_window)
+    session = window.session
+    session.set_live(False)
+    job = Runs(window, 100_000)
+    session.jobs.begin(job)
+    until(qtbot, lambda: bool(job.results))
+    session.jobs.pause()
+    until(qtbot, lambda: job.waiting)
+    until(qtbot, lambda: session.activity == "paused")
+    session.jobs.cancel()
+    until(qtbot, lambda: session.jobs.current is None)
+    assert session.activity == job.not_done
 
 
 def test_an_engine_that_dies_costs_a_job_one_run(qtbot: QtBot, open_window: OpenWindow) -> None:

@@ -134,6 +134,51 @@ def test_runs_that_a_store_refuses_to_the_end_are_handed_over(
     assert not keeping.finished
 
 
+def test_a_document_that_was_refused_at_the_end_is_written_later_with_what_it_comes_to(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "TRY_AGAIN_S", 0.01)
+    true_add, tries = store.add_group, [0]
+    written, handed, found = threading.Event(), list[str](), list[int]()
+
+    def refuse_twice(*arguments: Any, **options: Any) -> str:
+        tries[0] += 1
+        if tries[0] <= 2:
+            raise WorkFailed("the history is locked")
+        made = true_add(*arguments, **options)
+        written.set()
+        return made
+
+    monkeypatch.setattr(store, "add_group", refuse_twice)
+    keeping = Keeping("tuning", store, rescue=lambda run, group: handed.append(run.id))
+    keeping.end({"found": 1}, [numbered_run(1)], also=lambda _: found.append(1))
+    assert handed == [numbered_run(1).id] and not found
+    assert written.wait(30)
+    until = time.monotonic() + 30
+    while not found and time.monotonic() < until:
+        threading.Event().wait(0.01)
+    assert found == [1] and keeping.finished
+    (group,) = store.groups("tuning")
+    assert group.document == {"found": 1}
+
+
+def test_what_a_store_refuses_while_nobody_hears_of_it_is_handed_over(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A window that closes calls nothing back any more."""
+
+    def refuse(*arguments: Any, **options: Any) -> str:
+        raise WorkFailed("the history is locked")
+
+    monkeypatch.setattr(store, "add_group", refuse)
+    slow, left = Slow(store), list[str]()
+    keeping = Keeping("comparison", slow, rescue=lambda run, group: left.append(run.id))
+    keeping.end({}, [numbered_run(1)])
+    ((work, _),) = slow.jobs
+    store.do(work)
+    assert left == [numbered_run(1).id]
+
+
 class Slow:
     """A thread that owns the store and does what it was asked only when it is told to."""
 

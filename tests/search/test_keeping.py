@@ -93,6 +93,21 @@ def test_what_was_finished_is_not_measured_again(store: Store) -> None:
     assert third.run(MadeEngine()).measured == document.measured
 
 
+def test_what_the_store_did_not_take_is_taken_over_and_not_measured_again(store: Store) -> None:
+    first, engine = made_sweep(None), broken_after(7)
+    with pytest.raises(KeyboardInterrupt):
+        first.run(engine)
+    second, rest = made_sweep(store, resume=True), MadeEngine()
+    assert not second.continues
+    second.take_over(first.cells)
+    assert (second.resumed, second.waiting) == (7, 11)
+    second.run(rest)
+    assert len(rest.asked) == 11
+    assert not {c.key for c in engine.asked[:7]} & {c.key for c in rest.asked}
+    assert store.count(Query(group=second.group)) == 18
+    assert store.groups("sweep")[0].finished
+
+
 def test_skipped_configurations_are_remembered_with_their_reason(store: Store) -> None:
     def launch_s(config: RunConfig) -> float:
         if config.block == (4, 2, 1):

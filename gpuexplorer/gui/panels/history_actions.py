@@ -254,16 +254,20 @@ class HistoryActions(QObject):
         self._with_store(lambda store: store.star(ids, on), needs=ids)
 
     def _change(self, rows: Rows) -> None:
-        def ask(tags: list[str]) -> None:
-            dialog = NotesDialog(rows, tags, self._window)
-            dialog.accepted.connect(partial(self._changed, dialog))
-            dialog.open()
+        self._with_store(lambda store: store.choices("tag"), partial(self._ask_notes, rows))
 
-        self._with_store(lambda store: store.choices("tag"), ask)
+    def _ask_notes(
+        self, rows: Sequence[Row], tags: Sequence[str], typed: tuple[str, str] | None = None
+    ) -> None:
+        """Open the dialog, with what was ``typed`` before where that was not stored."""
+        dialog = NotesDialog(rows, tags, self._window, typed)
+        dialog.accepted.connect(partial(self._changed, dialog))
+        dialog.open()
 
     def _changed(self, dialog: NotesDialog) -> None:
         ids = [row.id for row in dialog.rows]
         added, removed, note = dialog.added, dialog.removed, dialog.new_note
+        rows, typed = dialog.rows, (dialog.tags.text(), dialog.note.toPlainText())
 
         def work(store: Store) -> None:
             for tag in added:
@@ -273,7 +277,8 @@ class HistoryActions(QObject):
             if note is not None:
                 store.note(ids[0], note)
 
-        self._with_store(work, lambda _: self.marked.emit(), needs=ids)
+        again = partial(self._ask_notes, rows, (), typed)
+        self._with_store(work, lambda _: self.marked.emit(), needs=ids, failed=again)
 
     def _delete(self, rows: Rows) -> None:
         ids = [row.id for row in rows if not row.running]

@@ -27,7 +27,14 @@ from gpuexplorer.history.model import MAX_NOTE, MAX_TAG, Row
 class NotesDialog(QDialog):
     """Tags that all the runs have, and the note where it is one run."""
 
-    def __init__(self, rows: Sequence[Row], known_tags: Sequence[str], parent: QWidget) -> None:
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        known_tags: Sequence[str],
+        parent: QWidget,
+        typed: tuple[str, str] | None = None,
+    ) -> None:
+        """``typed`` are tags and note as they were left; None: as they are stored."""
         super().__init__(parent)
         self.setObjectName("historyNotes")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -46,7 +53,8 @@ class NotesDialog(QDialog):
         about.setProperty("role", "muted")
         about.setWordWrap(True)
         self._before = [t for t in rows[0].tags if all(t in row.tags for row in rows)]
-        self.tags = QLineEdit(", ".join(self._before))
+        tags, note = typed or (", ".join(self._before), one.note if one is not None else "")
+        self.tags = QLineEdit(tags)
         self.tags.setObjectName("historyTagsEdit")
         self.tags.setPlaceholderText(tr("baseline, before the fix, …"))
         self.tags.setToolTip(tr("Tags, with commas between them; at most 60 characters each"))
@@ -54,7 +62,7 @@ class NotesDialog(QDialog):
         self.tags.setCompleter(completer)
         form = QFormLayout()
         form.addRow(tr("Tags"), self.tags)
-        self.note = QPlainTextEdit(one.note if one is not None else "")
+        self.note = QPlainTextEdit(note)
         self.note.setObjectName("historyNoteEdit")
         self.note.setPlaceholderText(tr("What is worth knowing about this run"))
         self.note.setTabChangesFocus(True)

@@ -201,7 +201,7 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         self._changed(self._told)
 
     def _changed(self, words: str = "") -> None:
-        self._told = words
+        self._told, self._long_agreed = words, False  # what was agreed to was said of others
         self.replaced()
 
     def _clicked(self, index: QModelIndex) -> None:
@@ -300,7 +300,7 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         self._told, self._long_agreed = error, job.long
         if job.long:
             self._told = "A launch takes long here. Press Start again to agree to that."
-        if job.restless:
+        elif job.restless:
             names = listed(job.restless)
             self._told = f"{names} kept the processor busy in others' turns: trust this less."
         if job.result is not None:

@@ -32,6 +32,7 @@ from gpuexplorer.gui.views.sweep_form import SweepForm
 from gpuexplorer.gui.widgets.list_box import BOX_LEAST_WIDTH, ListBox
 from gpuexplorer.results.sweep import SweepRows
 from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.outcome import SweepCell
 from gpuexplorer.search.space import Space
 from gpuexplorer.workloads.workload import Workload
 
@@ -56,6 +57,8 @@ class WantedSweep:
     measuring: Measuring
     devices: DeviceList
     resume: bool = False
+    before: tuple[SweepCell, ...] = ()
+    """Of one that this window began and goes on with: its cells so far."""
     cluster: WantedCluster | None = None
     """Where it is measured; None: with the window's engine."""
 
@@ -143,8 +146,8 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
         session = self._session
         job = SweepJob(
             session.worker, wanted.space, wanted.workload, wanted.devices, wanted.measuring,
-            resume=wanted.resume, python=session.options.python, ceilings=session.store.find,
-            cluster=wanted.cluster,
+            resume=wanted.resume, before=wanted.before, python=session.options.python,
+            ceilings=session.store.find, cluster=wanted.cluster,
         )  # fmt: skip
         job.said.connect(lambda words: self.notice.emit(Notice("warning", f"{capital(words)}.")))
         job.standing.connect(self.form.cluster.show_standing)
@@ -160,7 +163,7 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
     def _begun(self, begun: Begun) -> None:
         if not isinstance(job := self._job, SweepJob):
             return
-        if job.resumes and not begun.continues:
+        if job.resumes and not begun.continues and not begun.resumed:
             self.notice.emit(Notice("info", ANEW))
         if begun.unreadable:
             self.notice.emit(Notice("warning", AGAIN.format(count(begun.unreadable))))
@@ -190,7 +193,7 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
         if held is None or held.workload is None or devices is None or not left:
             return None
         if (latest := self._latest) is not None and latest.space is held.space:
-            return replace(latest, resume=True)
+            return replace(latest, resume=True, before=tuple(self.model.cells))
         return WantedSweep(held.space, held.workload, held.measuring, devices, resume=True)
 
     # ---- showing

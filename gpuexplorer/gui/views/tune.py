@@ -41,7 +41,7 @@ from gpuexplorer.gui.views.result_page import Picture
 from gpuexplorer.gui.views.tune_form import MOST_EVALUATIONS, TuneForm
 from gpuexplorer.gui.widgets.button import button
 from gpuexplorer.gui.worker import EngineWorker
-from gpuexplorer.history.keeping import DoesWithStore
+from gpuexplorer.history.keeping import DoesWithStore, TakesRun
 from gpuexplorer.reproduce import tuning_command
 from gpuexplorer.results.tuning import leaders_sheet, sheet_of, tried_sheet
 from gpuexplorer.search.measuring import Measuring
@@ -149,21 +149,21 @@ class TuningJob(EngineJob):
         *,
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
         store: DoesWithStore | None = None,
+        on_trouble: Callable[[ExplorerError], object] = lambda error: None,
+        rescue: TakesRun | None = None,
     ) -> None:
-        """``store`` keeps the runs and what was found; None keeps nothing."""
+        """``store`` keeps the runs and what was found; None keeps nothing.
+
+        ``on_trouble`` is told when it takes something not, ``rescue`` has the runs then.
+        """
         super().__init__(worker, ceilings=ceilings)
         self.setObjectName("tuning")
         self.wanted = wanted
         self.tried = Tried(())
-        self._keeper = TuningKeeper(store, lambda error: None)
+        self._keeper = TuningKeeper(store, on_trouble, rescue=rescue)
         self._tuner: Tuner | None = None
         self._stop_search = False
         self._tell_due = 0.0
-
-    @property
-    def trouble(self) -> ExplorerError | None:
-        """Why the store did not take it; None while it does."""
-        return self._keeper.trouble
 
     def enough(self) -> None:
         """End the search and go on to the final; from the main thread."""
@@ -262,7 +262,11 @@ class TuneView(JobView[Tried, WantedTuning]):
     def job(self, wanted: WantedTuning) -> TuningJob:
         """Return the job that tunes."""
         session = self._session
-        job = TuningJob(session.worker, wanted, ceilings=session.store.find, store=session.runs)
+        job = TuningJob(
+            session.worker, wanted, ceilings=session.store.find, store=session.runs,
+            on_trouble=lambda error: session.notice.emit(not_kept("tuning", error)),
+            rescue=session.runs.end,
+        )  # fmt: skip
         job.said.connect(lambda words: self.notice.emit(Notice("warning", f"{capital(words)}.")))
         job.standing.connect(self.form.cluster.show_standing)
         return job
@@ -293,8 +297,6 @@ class TuneView(JobView[Tried, WantedTuning]):
         self.model.end(Tried(tried.evaluations, tried.tuning, error), error)
         if tried.tuning is not None:
             self.head.words.setToolTip(tr("\n".join(failures(tried.tuning, most=None))))
-        if job.trouble is not None:
-            self.notice.emit(not_kept("tuning", job.trouble))
 
     @property
     def done(self) -> tuple[int, int]:
