@@ -501,7 +501,7 @@ class MainWindow(KeyWindow):
             action = menu.addAction(as_is(path.name))
             action.setToolTip(as_is(str(path)))
             action.setStatusTip(as_is(str(path)))
-            when(action, partial(self.sessions.open, path))
+            when(action, partial(self.sessions.open_instead, path))
         if not menu.actions():
             menu.addAction(tr("None yet")).setEnabled(False)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMessageBox
 
 from gpuexplorer.core.errors import ExplorerError, InputError
@@ -111,7 +111,7 @@ class SessionFiles(QObject):
         self.kernels: dict[str, WorkloadSource] = {}
         """Sources that the opened file brought."""
         self._saved: object = None
-        FileDrops(window, lambda path: path.suffix.lower() == SUFFIX, self.open)
+        FileDrops(window, lambda path: path.suffix.lower() == SUFFIX, self._dropped)
         session.frame.connect(lambda _: self.look())
         session.knobs_changed.connect(self.look)
         session.devices_changed.connect(self._know_devices)
@@ -261,7 +261,16 @@ class SessionFiles(QObject):
             self._window, tr("Open session"), str(self._settings.session_folder), tr(FILTER)
         )
         if chosen:
-            self.open(Path(chosen))
+            self.open_instead(Path(chosen))
+
+    def _dropped(self, path: Path) -> None:
+        """Open it once it has landed: until then its own program waits for an answer."""
+        QTimer.singleShot(0, self._window, lambda: self.open_instead(path))
+
+    def open_instead(self, path: Path) -> None:
+        """Open a file that the user chose, after a question where changes are not saved."""
+        if self.may_close():
+            self.open(path)
 
     def open_at_start(self, path: Path) -> None:
         """Open a file before anything is measured; measuring starts by itself if it is refused."""

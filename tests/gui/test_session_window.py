@@ -239,6 +239,28 @@ def test_closing_with_unsaved_changes_asks(
     assert read_session(path).document.notes == "new"
 
 
+def test_another_file_over_unsaved_changes_asks(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, other = tmp_path / "bench.gpux", tmp_path / "other.gpux"
+    for one in (path, other):
+        one.write_bytes(whole_file())
+    window = open_window(str(path))
+    until(qtbot, lambda: window.sessions.path == path)
+    window.sessions.set_notes("new")
+    window.settings.remember_session(other)
+    window.menus.recent.aboutToShow.emit()
+    (action,) = [a for a in window.menus.recent.actions() if a.text() == "other.gpux"]
+    buttons = QMessageBox.StandardButton
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Cancel)
+    action.trigger()
+    assert not window.sessions.busy and window.sessions.notes == "new"
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Save)
+    action.trigger()
+    until(qtbot, lambda: window.sessions.path == other)
+    assert read_session(path).document.notes == "new"
+
+
 def test_without_a_display_a_session_file_is_a_sentence(tmp_path: Path) -> None:
     environment = {k: v for k, v in os.environ.items() if k not in DISPLAYS}
     done = subprocess.run(
