@@ -38,6 +38,15 @@ def process_exists(pid: int) -> bool:
         return False
 
 
+def command_of(pid: int) -> str:
+    """Return a process's number with its command, whose it is, and since when."""
+    try:
+        one = psutil.Process(pid)
+        return f"{pid} of {one.ppid()} since {one.create_time():.1f}: {' '.join(one.cmdline())}"
+    except psutil.Error:
+        return f"{pid}, which has just ended"
+
+
 def _is_ours(thread: threading.Thread) -> bool:
     """Return whether a thread lives; a QThread's stand-in says nothing."""
     return thread.is_alive() and not thread.name.startswith("Dummy-")
@@ -79,7 +88,7 @@ def nothing_left_running() -> Iterator[None]:
             break
         time.sleep(0.02)
     assert not threads, f"threads left running: {[t.name for t in threads]}"
-    assert not left, f"processes left running: {left}"
+    assert not left, f"processes left running: {[command_of(pid) for pid in left]}"
 
 
 def _windows() -> list[QWidget]:

@@ -132,6 +132,8 @@ def test_runs_that_a_store_refuses_to_the_end_are_handed_over(
     keeping.end({}, [numbered_run(2)])
     assert [run_id for run_id, _ in left] == [numbered_run(1).id, numbered_run(2).id]
     assert not keeping.finished
+    assert keeping._late is not None  # writes the document later; here the store is closed by then
+    keeping._late.cancel()
 
 
 def test_a_document_that_was_refused_at_the_end_is_written_later_with_what_it_comes_to(
