@@ -111,6 +111,8 @@ class StoreWorker(Task):
         self._found_baselines: Baselines = {}
         self._based_on: int | None = None
         self._told: Trouble | None = None
+        self._unread = False
+        """Whether what is told is that it cannot be read."""
         self.trouble: Trouble | None = None
         """What is wrong with the store, as far as the main thread was told."""
         self.left_behind: ExplorerError | None = None
@@ -313,7 +315,7 @@ class StoreWorker(Task):
                 self._ask = self._ask or ask
             self._cannot_read(error)
         else:
-            self._recovered()
+            self._can_read()
 
     def _look(self) -> None:
         """Tell when the store has changed; finish what programs that are gone left running."""
@@ -332,14 +334,21 @@ class StoreWorker(Task):
         except ExplorerError as error:
             self._cannot_read(error)
             return
-        self._recovered()
+        self._can_read()
         if generation != self._seen:
             self._seen = generation
             self.changed.emit()
 
     def _cannot_read(self, error: ExplorerError) -> None:
         self._read_at = time.monotonic() + RETRY_S
+        self._unread = True
         self._in_trouble(error)
+
+    def _can_read(self) -> None:
+        """Recover from what could not be read; a store that takes nothing may be read."""
+        if self._unread:
+            self._unread = False
+            self._recovered()
 
     def _answer(self, store: Store, ask: Ask) -> Answer:
         """Return what is asked for, all of it as of one state of the store."""
@@ -382,6 +391,7 @@ class StoreWorker(Task):
             self._keeper.write(store, now)
         except ExplorerError as error:
             self._keeper.put_off(time.monotonic() + RETRY_S)
+            self._unread = False
             self._in_trouble(error)
         else:
             self._recovered()

@@ -237,6 +237,19 @@ def test_a_locked_store_is_told_once_and_gets_its_runs_later(
     assert stored(path) == {run.id}
 
 
+def test_what_can_be_read_again_takes_back_that_it_could_not_and_no_more(
+    qtbot: QtBot, path: Path
+) -> None:
+    runs = StoreWorker(lambda: Store.open_to_read(path))
+    told = troubles(runs)
+    runs._cannot_read(StoreLocked("locked"))
+    runs._can_read()
+    assert [one and str(one.error) for one in told] == ["locked", None]
+    runs._in_trouble(StoreReadOnly("the disk is full"))  # a run that goes on is not written
+    runs._can_read()
+    assert [one and str(one.error) for one in told] == ["locked", None, "the disk is full"]
+
+
 def test_a_store_that_can_only_be_read_is_shown_until_it_can_be_written(
     qtbot: QtBot, path: Path, monkeypatch: pytest.MonkeyPatch, qapp: object
 ) -> None:
