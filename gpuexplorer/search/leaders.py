@@ -12,6 +12,7 @@ from statistics import median
 import numpy as np
 
 from gpuexplorer.core.comparison import (
+    FEWEST_LOOKED_AT,
     FEWEST_PAIRS,
     Comparison,
     interval_so_far,
@@ -31,7 +32,7 @@ class Leaders:
     """Decides who takes turns in the next round, and compares those who took them.
 
     There are ``rounds`` rounds, up to twice as many while intervals are wide, and fewer once
-    ``time_is_up``, but enough for intervals.
+    ``time_is_up``, but enough for the intervals of looks after every round.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Leaders:
 
         All were looked at after every round, and the best is the luckiest of several: beside it an
         interval of one pair whose turns stood fixed beforehand calls a tenth of its equals slower.
-        Fewer turns than any look goes by have that of all their ratios, and none is wider.
+        Only turns that ended before any look could tell have that of all their ratios.
         """
         found = self._compare(number, other, interval_so_far)
         return found or self._compare(number, other, ratio_interval)
@@ -130,7 +131,8 @@ class Leaders:
         return len(self.present) * (rounds - self.round)
 
     def _is_enough(self, present: list[int]) -> bool:
-        if self.round < min(FEWEST_PAIRS, self._rounds):
+        fewest = FEWEST_PAIRS if len(present) == 1 else FEWEST_LOOKED_AT
+        if self.round < min(fewest, self._rounds):
             return False
         if len(present) == 1 or self._time_is_up() or self.round >= self.most_rounds:
             return True
