@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QMessageBox
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.model.session_archive import read_session
 from gpuexplorer.gui.session_dialogs import SourcesDialog
+from gpuexplorer.gui.worker import Update
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 from tests.support.sessions import (
@@ -64,7 +67,15 @@ def test_a_saved_session_is_replayed_and_left_again(
     assert shown.record is not None
     assert shown.record.prepared.device.name in find(window, "liveCaptionWords", QLabel).text()
     assert find(window, "headline", QLabel).text() == quantity(kept.median_s, "s")
+    device, reading = window.session.latest_reading or ("", Reading(t_ns=1, source="test"))
+    readings = len(window.session.live_model.readings)
+    window.listener.take(Update(readings=[(device, time.monotonic(), reading)]))
+    assert len(window.session.live_model.readings) == readings  # they are of this machine
 
+    window.sessions.write(tmp_path / "copy.gpux")
+    window.sessions.back()  # which the copy that is being written refuses
+    assert window.session.live_model.current is shown
+    until(qtbot, lambda: not window.sessions.busy)
     window.sessions.back()
     assert window.session.live_model.current is later
     assert window.session.experiment.knobs.block == (8, 8, 1)

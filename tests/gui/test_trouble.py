@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import psutil
 import pytest
 from PySide6.QtCore import Qt
@@ -94,7 +95,12 @@ def test_a_long_launch_is_announced_run_and_stopped(qtbot: QtBot, window: MainWi
     experiment.set_axis(1, 1)
     window.session.set_live(True)
     until(qtbot, lambda: "One launch would take about" in window.banner.text)
-    assert window.session.live
+    assert window.session.live and window.session.config is not None
+    window.banner.dismiss()
+    smaller = msgspec.structs.replace(window.session.config, size={"N": 64})
+    window.session.run_long(smaller)  # what was agreed to of another is not agreed to of this
+    assert not window.banner.isVisible()
+    until(qtbot, lambda: "One launch would take about" in window.banner.text)
     press(window, "Run it anyway")
     until(qtbot, lambda: window.session.activity == "running once to verify")
     began = time.monotonic()
