@@ -160,9 +160,11 @@ def test_flags_of_the_process_are_set_for_each_run() -> None:
 @pytest.fixture
 def traced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have torch.compile trace alone, which needs no compiler and takes no seconds."""
+    import torch
+
     monkeypatch.setattr(Compiled, "backend", "eager")
     monkeypatch.setattr(compiled, "check_compiler", lambda torch, kind: None)
-    Compiled._kept.clear()
+    Compiled.forget(torch)
 
 
 def test_what_is_compiled_is_compiled_before_the_first_launch(traced: None) -> None:
@@ -234,9 +236,10 @@ def test_training_is_compiled_with_its_backward_pass(traced: None) -> None:
 
 
 def test_without_a_compiler_there_is_one_clear_sentence() -> None:
+    import torch
     import torch._inductor.config as config
 
-    Compiled._kept.clear()
+    Compiled.forget(torch)
     runner = runner_for(plan_for("mlp", switches={"compile": "default"}))
     without = config.patch({"cpp.cxx": (None, "no-such-compiler")})
     with without, pytest.raises(CannotRunHere, match="needs a C") as found:
@@ -250,7 +253,9 @@ def test_without_a_compiler_there_is_one_clear_sentence() -> None:
     shutil.which("g++") is None or not HEADERS.is_file(), reason="no C++ compiler is installed"
 )
 def test_torch_compile_makes_one_kernel_of_several_operators() -> None:
-    Compiled._kept.clear()
+    import torch
+
+    Compiled.forget(torch)
     runner = ready("softmax", switches={"compile": "default"})
     called = operators_of(runner)
     assert "aten::softmax" not in called and "aten::_softmax" not in called

@@ -158,7 +158,7 @@ def test_what_is_compiled_is_right_and_compiled_once(
         pytest.skip("Triton begins with compute capability 7.0")
     if not any(shutil.which(name) for name in ("gcc", "clang", "cc")):
         pytest.skip("no C compiler is installed")
-    Compiled._kept.clear()
+    Compiled.forget(torch)
     runner = ready("mlp", switches={"compile": mode})
     error_of(runner)
     built = graphs(torch)
