@@ -1,6 +1,6 @@
 // Whole lines of a CPU's cache: LANES rows of LANES elements are turned around in as many vector
 // registers of 64 bytes. Each line of A is read once and whole, and each line of B is written once
-// and whole, past the caches: nobody here needs it again, and a CPU would fetch it before it writes.
+// and whole, PAST the caches: nobody here needs it again, and a CPU would fetch it before it writes.
 // Where rows do not begin with a line, parts of two are moved, and B goes through the caches.
 //
 // A thread goes down DOWN squares, BESIDE squares wide, so that it writes along the rows of B, and does
@@ -53,7 +53,7 @@ __global__ void transposeLines(const real *A, real *B, int N)
     int top = (blockIdx.y * blockDim.y + threadIdx.y) * DOWN * LANES;
     int left = (blockIdx.x * blockDim.x + threadIdx.x) * ACROSS * BESIDE * LANES;
     int right = min(left + ACROSS * BESIDE * LANES, N);
-    bool whole = N % LANES == 0;  // each row begins with a line
+    bool past = PAST && N % LANES == 0;  // each row begins with a line
 #pragma unroll 1
     for (int first = left; first < right; first += BESIDE * LANES) {
 #pragma unroll 1  // one loop over all squares: with two, compilers make this half as fast
@@ -91,7 +91,7 @@ __global__ void transposeLines(const real *A, real *B, int N)
 #pragma unroll
             for (int x = 0; x < LANES; x++) {
                 real *line = B + (col + x) * N + row;
-                if (whole) {
+                if (past) {
                     __stcs((Line *)line, rows[x]);
                 } else {
                     ((Unaligned *)line)->native = rows[x].native;
