@@ -10,6 +10,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -121,23 +122,25 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     look = make_theme(application, settings.theme, dressed=False)
     folders, complaints = _kernel_folders(options.kernels, settings.kernel_folders)
     experiment = Experiment(load(folders))
+    left = restart.taken()
     python, said = engine_at_start(options.python, settings)
     complaints += said
     usual_sharing(waits=settings.waits_for_others, polite=settings.leaves_processor)
     engine = EngineOptions(python=python, threads=options.threads or settings.threads)
+    if left is not None:  # what measured there measures on
+        engine = replace(engine, python=left.python, threads=left.threads)
     window = MainWindow(Session(experiment, engine), settings, options.kernels)
     window.insight.set_kernel_folders(folders)
     if complaints:
         window.session.notice.emit(Notice("bad", " ".join(complaints)))
     window.first_paint.connect(window.own_files.ask_at_start)
     window.first_paint.connect(window.panels.kernel.editing.restore)
-    left = restart.taken()
     if left is not None:
         window.sessions.open_left(left)
     elif options.session is not None:
         window.sessions.open_at_start(options.session)
     if isinstance(application, Application):
-        application.file_opened.connect(window.sessions.open_at_start)
+        application.file_opened.connect(window.sessions.open_from_outside)
     look.dress()
     window.show()
     return application, window
@@ -206,13 +209,24 @@ def _catch_all(window: MainWindow) -> None:
     sys.excepthook = hook
 
 
-def _close_on_interrupt(window: MainWindow) -> None:
-    """Have Ctrl-C close the window between two events.
+class _Closing:
+    """What Ctrl-C does: it closes a window between two events.
 
     Python's own handler raises wherever the interpreter is, in the middle of a repaint say.
     """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, lambda *_: QTimer.singleShot(0, window, window.close))
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+
+    def __call__(self, *_: object) -> None:
+        QTimer.singleShot(0, self._window, self._window.close)
+
+
+def _close_on_interrupt(window: MainWindow) -> None:
+    """Have Ctrl-C close this window, in place of one before it; as before where it is ignored."""
+    present = signal.getsignal(signal.SIGINT)
+    if present is signal.default_int_handler or isinstance(present, _Closing):
+        signal.signal(signal.SIGINT, _Closing(window))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

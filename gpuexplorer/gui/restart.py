@@ -80,7 +80,11 @@ class Restart(QObject):
             self.notice.emit(Notice("bad", f"{capital(str(outcome))}.", detail=outcome.detail))
             return
         path = "" if self._sessions.path is None else str(self._sessions.path)
-        self.left = Left(str(file), path, self._sessions.modified, self._session.live)
+        options = self._session.options
+        self.left = Left(
+            str(file), path, self._sessions.modified, self._session.live,
+            python=options.python, threads=options.threads,
+        )  # fmt: skip
         self._window.close()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -40,6 +40,10 @@ TICKETS = 64
 """Tickets that the runs of one file take at most."""
 
 
+Authored = tuple[Knobs, tuple[int, ...], str]
+"""Knobs, numbers of the ghosts, and notes."""
+
+
 class Left(msgspec.Struct, frozen=True):
     """A window as it was left."""
 
@@ -50,6 +54,10 @@ class Left(msgspec.Struct, frozen=True):
     modified: bool = False
     """Whether that lacks the latest changes."""
     live: bool = False
+    python: str | None = None
+    """The engine that measured, by its word; None: the built-in one."""
+    threads: int | None = None
+    """The CPU threads that work could use; None: as many as it gets by itself."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ class _Before:
     live: Live
     parts: dict[str, object | None]
     path: Path | None
-    authored: object
+    authored: Authored | None
     measuring: bool
     kernels: dict[str, WorkloadSource]
 
@@ -110,7 +118,7 @@ class SessionFiles(QObject):
         self.notes = ""
         self.kernels: dict[str, WorkloadSource] = {}
         """Sources that the opened file brought."""
-        self._saved: object = None
+        self._saved: Authored | None = None
         FileDrops(window, lambda path: path.suffix.lower() == SUFFIX, self._dropped)
         session.frame.connect(lambda _: self.look())
         session.knobs_changed.connect(self.look)
@@ -124,7 +132,7 @@ class SessionFiles(QObject):
 
     # ---- whether it changed
 
-    def _authored(self) -> object:
+    def _authored(self) -> Authored:
         """Return what a user would miss: knobs, ghosts and notes; samples go to the history."""
         pins = tuple(pin.number for pin in self._session.live_model.pins)
         return self._session.experiment.knobs, pins, self.notes
@@ -136,10 +144,11 @@ class SessionFiles(QObject):
 
     def _know_devices(self) -> None:
         """Count a device that had to be chosen anew as part of the file."""
-        if self._awaits_devices:
-            self._awaits_devices = False
-            self._saved = self._authored()
+        if self._awaits_devices and self._saved is not None:
+            _, pins, notes = self._saved
+            self._saved = self._session.experiment.knobs, pins, notes
             self.look()
+        self._awaits_devices = False
 
     def look(self) -> None:
         """Note whether the session differs from its file, and tell when that changed."""
@@ -168,6 +177,12 @@ class SessionFiles(QObject):
 
     def save_as(self) -> None:
         """Ask for a file and write to it."""
+        path = self._ask_path()
+        if path is not None:
+            self.write(path)
+
+    def _ask_path(self) -> Path | None:
+        """Ask for a file to write to; None where none is chosen."""
         run = self._session.live_model.current
         name = (
             self.path.name
@@ -180,9 +195,8 @@ class SessionFiles(QObject):
         chosen, _ = QFileDialog.getSaveFileName(
             self._window, tr("Save session"), str(offered), tr(FILTER)
         )
-        if chosen:
-            path = Path(chosen)
-            self.write(path if path.suffix else path.with_suffix(SUFFIX))
+        path = Path(chosen)
+        return (path if path.suffix else path.with_suffix(SUFFIX)) if chosen else None
 
     def write(self, path: Path) -> None:
         """Write the session to a file in the background, then say where it is."""
@@ -209,7 +223,7 @@ class SessionFiles(QObject):
 
         self._tasks.do("saving the session", write, then)
 
-    def _writing(self, path: Path) -> Callable[[], object]:
+    def _writing(self, path: Path) -> Callable[[], Authored]:
         """Return what writes the session as it is now, in any thread."""
         from gpuexplorer.gui.model.replay import contents_of
         from gpuexplorer.gui.model.session_archive import write_session
@@ -217,7 +231,7 @@ class SessionFiles(QObject):
         shown, held, parts = self._shown(), self._held(), dict(self._parts)
         authored = self._authored()
 
-        def work() -> object:
+        def work() -> Authored:
             documents = {
                 name: parts[name].encode(one) for name, one in held.items() if one is not None
             }
@@ -230,7 +244,7 @@ class SessionFiles(QObject):
         if isinstance(outcome, ExplorerError):
             self.notice.emit(Notice("bad", f"{capital(str(outcome))}.", detail=outcome.detail))
             return
-        self.path, self._saved = path, outcome
+        self.path, self._saved = path, cast("Authored", outcome)
         self._remember(path)
         self.message.emit(f"Saved {path}")
         self._was_modified = self.modified
@@ -271,6 +285,13 @@ class SessionFiles(QObject):
         """Open a file that the user chose, after a question where changes are not saved."""
         if self.may_close():
             self.open(path)
+
+    def open_from_outside(self, path: Path) -> None:
+        """Open a file that the system was told to open with the program."""
+        if self._session.experiment.devices is None:
+            self.open_at_start(path)
+        else:
+            self.open_instead(path)
 
     def open_at_start(self, path: Path) -> None:
         """Open a file before anything is measured; measuring starts by itself if it is refused."""
@@ -454,22 +475,34 @@ class SessionFiles(QObject):
         self._tasks.wait()
 
     def may_close(self) -> bool:
-        """Ask whether changes shall be saved before the window goes; False: it stays."""
-        if not self.modified or self.path is None:
+        """Ask whether changes shall be saved before they go; False: all stays as it is.
+
+        Notes are changes also where the session has no file yet: they are nowhere else.
+        """
+        if not self.modified and (self.path is not None or not self.notes.strip()):
             return True
+        words = "Save the session? Its notes are kept nowhere else."
+        if self.path is not None:
+            words = f"Save the changes to {self.path.name}?"
         buttons = QMessageBox.StandardButton
         answer = QMessageBox.question(
             self._window,
             tr("Save session"),
-            tr(f"Save the changes to {self.path.name}?"),
+            tr(words),
             buttons.Save | buttons.Discard | buttons.Cancel,
             buttons.Save,
         )
-        if answer == buttons.Save:
-            self.wait()
-            try:
-                self._saved = self._writing(self.path)()
-            except ExplorerError as error:
-                self.notice.emit(Notice("bad", f"{capital(str(error))}.", detail=error.detail))
-                return False
-        return answer != buttons.Cancel
+        if answer != buttons.Save:
+            return answer != buttons.Cancel
+        path = self.path or self._ask_path()
+        if path is None:
+            return False
+        self.wait()
+        try:
+            self._saved = self._writing(path)()
+        except ExplorerError as error:
+            self.notice.emit(Notice("bad", f"{capital(str(error))}.", detail=error.detail))
+            return False
+        self.path = path
+        self._remember(path)
+        return True

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QLabel, QMenu, QMessageBox
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMenu, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.sample import Reading
@@ -250,6 +250,23 @@ def test_closing_with_unsaved_changes_asks(
     assert read_session(path).document.notes == "new"
 
 
+def test_notes_of_a_session_without_a_file_are_asked_about_before_they_go(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, path = open_window(), tmp_path / "notes.gpux"
+    assert window.sessions.may_close(), "there is nothing to lose"
+    window.sessions.set_notes("what I found")
+    buttons = QMessageBox.StandardButton
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Cancel)
+    assert not window.close()
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Save)
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
+    assert not window.close(), "no file was chosen"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    assert window.close()
+    assert read_session(path).document.notes == "what I found"
+
+
 def test_another_file_over_unsaved_changes_asks(
     qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,8 +281,10 @@ def test_another_file_over_unsaved_changes_asks(
     (action,) = [a for a in window.menus.recent.actions() if a.text() == "other.gpux"]
     buttons = QMessageBox.StandardButton
     monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Cancel)
-    action.trigger()
-    assert not window.sessions.busy and window.sessions.notes == "new"
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    for choose in (action.trigger, lambda: window.sessions.open_from_outside(other)):
+        choose()
+        assert not window.sessions.busy and window.sessions.notes == "new"
     monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Save)
     action.trigger()
     until(qtbot, lambda: window.sessions.path == other)
