@@ -74,7 +74,9 @@ class MainWindow(KeyWindow):
         self.session, self.settings = session, settings
         self.listener = Listener(session)
         self._painted = False
-        self._closed = self._notice_stays = False
+        self._closed = False
+        self._notice: Notice | None = None
+        """The one that was shown last."""
         self.engine = EngineChoice(self, session, settings)
         self.kernels = Kernels(self, session, settings, kernel_folders)
         self.own_files = OwnFiles(self, self.kernels)
@@ -355,10 +357,10 @@ class MainWindow(KeyWindow):
     def show_notice(self, notice: Notice | None) -> None:
         """Show a notice in the banner; None hides one that does not stay."""
         if notice is None:
-            if not self._notice_stays:
+            if self._notice is None or not self._notice.stays():
                 self.banner.dismiss()
             return
-        self._notice_stays = notice.stays
+        self._notice = notice
         actions = tuple(
             (words, act if act is not None else self.experiment_panel.focus_block)
             for words, act in notice.actions

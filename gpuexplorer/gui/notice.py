@@ -26,8 +26,8 @@ class Notice:
     text: str
     actions: tuple[tuple[str, Action | None], ...] = ()
     detail: str = ""
-    stays: bool = False
-    """Whether it stays until it is hidden or another takes its place."""
+    stays: Callable[[], bool] = lambda: False
+    """Whether it stays now until it is hidden or another takes its place."""
     offers: bool = False
     """Whether several of its actions can be taken: none hides it."""
 

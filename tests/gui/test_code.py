@@ -344,7 +344,7 @@ def test_a_file_that_another_program_saves_takes_no_edits_away(
     until(qtbot, lambda: drafts.find_draft(path) is not None)
     path.write_bytes(b"\xef\xbb\xbf" + TEXTBOOK.replace("\n", "\r\n").encode())
     pane.save()
-    assert "saving them replaces what it wrote" in window.banner.text
+    assert "save once more to replace what it wrote" in window.banner.text
     assert path.read_bytes().count(b"\r\n") == TEXTBOOK.count("\n")
     pane.save()
     assert path.read_bytes().startswith(b"\xef\xbb\xbf#include")
@@ -358,6 +358,40 @@ def test_a_file_that_another_program_saves_takes_no_edits_away(
     view.cut()
     window.panels.kernel.refresh()
     assert view.text == "" and pane.save_button.isEnabled()
+
+
+def test_what_another_program_saved_is_asked_about_until_one_of_both_is_chosen(
+    qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
+) -> None:
+    window = bench()
+    view, other = window.panels.kernel.source, TEXTBOOK.replace("k = 0", "k = 0 + 0")
+    until(qtbot, lambda: measured(window))
+    replace_line(view, LINE, "float sum = 0;")
+    until(qtbot, lambda: drafts.find_draft(path) is not None)
+    path.write_text(other, encoding="utf-8")
+    manifest = path.with_suffix(".toml")  # another file changes with it, so that it is run again
+    told = manifest.read_text(encoding="utf-8").replace("default = 64", "default = 96")
+    before = window.session.experiment.workload.sha256
+    manifest.write_text(told, encoding="utf-8")
+    until(qtbot, lambda: window.session.experiment.workload.sha256 != before and measured(window))
+    assert "Your edits here are kept" in window.banner.text
+    window.session.experiment.set_size("N", 32)
+    until(qtbot, lambda: measured(window))
+    assert "Your edits here are kept" in window.banner.text
+    replace_line(view, "float sum = 0;", "float sum = 0.f;")
+    until(qtbot, lambda: (kept := drafts.find_draft(path)) is not None and "0.f" in kept.text)
+    window.close()
+
+    again = bench()
+    until(qtbot, lambda: "Your edits here are kept" in again.banner.text)
+    pane = again.panels.kernel.code
+    assert "float sum = 0.f;" in pane.view.text
+    pane.save()
+    assert path.read_text(encoding="utf-8") == other
+    assert "Nothing is written yet" in again.banner.text
+    pane.save()
+    assert path.read_text(encoding="utf-8") == pane.view.text
+    assert again.banner.text == "" and not pane.save_button.isEnabled()
 
 
 def test_what_is_saved_while_another_kernel_is_chosen_is_read_when_its_turn_comes(

@@ -19,6 +19,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     text: str
     saved: str
+    unasked: bool = False
+    """Whether ``saved`` is another program's text, which nobody has agreed to replace."""
 
 
 def keep_draft(draft: Draft) -> None:

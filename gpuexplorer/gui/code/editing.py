@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -57,6 +57,8 @@ class Editing(QObject):
         self._drafts: dict[Path, Draft] = {}
         self._unkept: set[Path] = set()
         """Files with edits that could not be kept, as on a full disk: they are here alone."""
+        self._told_of: set[Path] = set()
+        """Files with edits that another program saved, which the banner was told of."""
         self._typed: tuple[Path, str] | None = None
         """A text that is still being typed, and its file."""
         self._held: tuple[HeldVersions, ...] | None = None
@@ -130,7 +132,8 @@ class Editing(QObject):
         if text == saved:
             self._forget(path)
         else:
-            self._keep(Draft(path=str(path), text=text, saved=saved))
+            unasked = draft is not None and draft.unasked
+            self._keep(Draft(path=str(path), text=text, saved=saved, unasked=unasked))
         self._show(path, text)
 
     def _shown(self, path: Path) -> str:
@@ -166,6 +169,9 @@ class Editing(QObject):
         self._unkept.discard(path)
         drop_draft(path)
         self.changed.emit()
+        if path in self._told_of:
+            self._told_of.remove(path)
+            self.notice.emit(None)
 
     def _show(self, path: Path, text: str) -> None:
         """Have a file's text measured in place of the one before."""
@@ -182,15 +188,22 @@ class Editing(QObject):
     # ---- saving
 
     def save(self, path: Path) -> bool:
-        """Write a file's edits into it; return whether that could be done."""
+        """Write a file's edits into it; return whether that was done.
+
+        What another program wrote is replaced by the second save; the first one says so.
+        """
         self.take()
         draft = self._drafts.get(path)
         if draft is None:
             return True
         held = _held(path)
-        if held is not None and held not in (draft.saved, draft.text):
-            self._drafts[path] = msgspec.structs.replace(draft, saved=held)
-            self._ask(path)  # and the next save is meant
+        if held is not None and held != draft.text and (draft.unasked or held != draft.saved):
+            self._drafts[path] = msgspec.structs.replace(draft, saved=held, unasked=False)
+            self._ask(
+                path,
+                f"{path.name} was saved by another program. Nothing is written yet; save once more "
+                "to replace what it wrote.",
+            )
             return False
         try:
             with atomic_file(path) as stream:
@@ -241,7 +254,7 @@ class Editing(QObject):
         told of, and the user chooses.
         """
         self.take()
-        found, back = dict(workloads), []
+        found, back, others = dict(workloads), list[str](), list[Path]()
         for workload in workloads.values():
             for name, text in workload.source.files.items():
                 path = file_of(workload, name)
@@ -251,15 +264,18 @@ class Editing(QObject):
                 if text == draft.text:
                     self._forget(path)
                     continue
+                unasked = draft.unasked or text != draft.saved
+                if text != draft.saved or (unasked and path not in self._drafts):
+                    others.append(path)
                 if path not in self._drafts:
                     back.append(path.name)
-                self._drafts[path] = msgspec.structs.replace(draft, saved=text)
-                if text != draft.saved:
-                    self._ask(path)
+                self._drafts[path] = msgspec.structs.replace(draft, saved=text, unasked=unasked)
                 found = {key: _with_text(one, path, draft.text) for key, one in found.items()}
         if back:
             words = f"Edits of {listed(back)} that were not saved are back."
             self.notice.emit(Notice("info", words))
+        for path in others:  # after whatever is said of the reading itself
+            QTimer.singleShot(0, self, partial(self._tell_of, path))
         self.changed.emit()
         return found
 
@@ -270,14 +286,24 @@ class Editing(QObject):
         if any(found[name] is not experiment.workloads[name] for name in found):
             experiment.set_workloads(found)
 
-    def _ask(self, path: Path) -> None:
-        """Say that a file with edits here was saved elsewhere; until told otherwise these stay."""
+    def _tell_of(self, path: Path) -> None:
+        """Say that a file was saved by another program, if there are edits of it still."""
+        if path in self._drafts:
+            self._ask(
+                path,
+                f"{path.name} was saved by another program. Your edits here are kept; saving them "
+                "replaces what it wrote.",
+            )
+
+    def _ask(self, path: Path, words: str) -> None:
+        """Offer a file that was saved elsewhere in place of its edits, until one is chosen."""
+        self._told_of.add(path)
         self.notice.emit(
             Notice(
                 "warning",
-                f"{path.name} was saved by another program. Your edits here are kept; saving them "
-                "replaces what it wrote.",
+                words,
                 (("Take the file", lambda: self.revert(path)),),
+                stays=lambda: path in self._told_of,
             )
         )
 

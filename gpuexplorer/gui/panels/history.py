@@ -178,7 +178,7 @@ class HistoryPanel(QWidget):
                     f"{capital(self._told)}. Measuring continues, and what is measured is kept and "
                     "tried again.",
                     detail=trouble.error.detail,
-                    stays=True,
+                    stays=lambda: True,
                 )
             )
 
