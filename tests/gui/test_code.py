@@ -126,6 +126,32 @@ def test_what_is_typed_is_measured_and_saved_when_asked(
     assert "float sum = 0;" in pane.view.toPlainText() and not save.isEnabled()
 
 
+def test_what_revert_takes_away_is_undone_by_one_step(
+    qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
+) -> None:
+    window = bench()
+    window.session.set_live(False)
+    pane = window.panels.kernel.code
+    view, edits = pane.view, TEXTBOOK.replace(LINE, "float sum = 0;", 1)
+    replace_line(view, LINE, "float sum = 0;")
+    until(qtbot, lambda: drafts.find_draft(path) is not None)
+    line, scrolled = view.textCursor().blockNumber(), view.verticalScrollBar().value()
+    find(window, "codeRevert", QPushButton).click()
+    assert view.text == TEXTBOOK and not pane.save_button.isEnabled()
+    assert (view.textCursor().blockNumber(), view.verticalScrollBar().value()) == (line, scrolled)
+    assert drafts.find_draft(path) is None
+    view.undo()
+    assert view.text == edits and pane.save_button.isEnabled()
+    until(qtbot, lambda: (kept := drafts.find_draft(path)) is not None and kept.text == edits)
+    view.redo()
+    until(qtbot, lambda: drafts.find_draft(path) is None)
+    assert view.text == TEXTBOOK and not pane.save_button.isEnabled()
+    path.write_text(edits, encoding="utf-8")  # what another program saves comes the same way
+    until(qtbot, lambda: view.text == edits)
+    view.undo()
+    assert view.text == TEXTBOOK and pane.save_button.isEnabled()
+
+
 def test_versions_stand_in_a_strip_and_each_can_be_taken_up_again(
     qtbot: QtBot, bench: Callable[[], MainWindow]
 ) -> None:

@@ -74,10 +74,11 @@ class CodePane(QWidget):
     ) -> None:
         """Show a text and mark one of its lines; with ``path`` the file may be edited."""
         other = (title, path) != (self._title_words, self._path)
+        same_file = path is not None and path == self._path
         self._title_words, self._path = title, path
         self.view.set_editable(path is not None)
         typed = self._editing.typed(path)
-        self.view.show_text(text if typed is None else typed)
+        self.view.show_text(text if typed is None else typed, undo=same_file)
         self.view.mark_line(line)
         if other:
             self.view.scroll_to(line or 0)

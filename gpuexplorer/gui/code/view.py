@@ -97,14 +97,24 @@ class CodeView(MarkedText):
         """The text as it was given; Qt's plain text has no non-breaking spaces."""
         return self.document().toRawText().replace("\u2029", "\n")
 
-    def show_text(self, text: str) -> None:
-        """Show a text in place of the one before; what is the same keeps cursor and undo."""
+    def show_text(self, text: str, *, undo: bool = False) -> None:
+        """Show a text in place of the one before; what is the same keeps cursor and undo.
+
+        ``undo``: it is another text of the same file, and undo brings back the one before.
+        """
         if text == self.text:
             return
         self._showing = True
-        self.setPlainText(as_is(text))
+        if undo:
+            line, scrolled = self.textCursor().blockNumber(), self.verticalScrollBar().value()
+            self.replace_text(text)
+            last = self.document().lastBlock().blockNumber()
+            self.setTextCursor(QTextCursor(self.document().findBlockByNumber(min(line, last))))
+            self.verticalScrollBar().setValue(scrolled)
+        else:
+            self.setPlainText(as_is(text))
         self.link(())
-        self._line = 0
+        self._line = self.textCursor().blockNumber()
         self._showing = False
 
     def replace_text(self, text: str) -> None:
