@@ -347,6 +347,40 @@ def test_a_full_disk_loses_no_edits(
     assert kept is not None and kept.text == view.text == TEXTBOOK
 
 
+def test_a_draft_that_cannot_be_taken_away_ends_no_save_and_comes_back_over_no_other_text(
+    qtbot: QtBot, bench: Callable[[], MainWindow], path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = bench()
+    window.session.set_live(False)
+    pane = window.panels.kernel.code
+    replace_line(pane.view, LINE, "float sum = 0;")
+    until(qtbot, lambda: drafts.find_draft(path) is not None)
+    unlink = Path.unlink
+
+    def read_only(place: Path, missing_ok: bool = False) -> None:
+        if place.parent.name == drafts.FOLDER:
+            raise PermissionError(errno.EACCES, "")
+        unlink(place, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", read_only)
+    pane.save()
+    saved = path.read_text(encoding="utf-8")
+    assert saved == pane.view.text and "float sum = 0;" in saved
+    assert not pane.save_button.isEnabled() and "edited" not in pane.title.text()
+    assert "permission denied" in window.banner.text
+    assert drafts.find_draft(path) is not None
+    path.write_text(TEXTBOOK, encoding="utf-8")
+    until(qtbot, lambda: pane.view.text == TEXTBOOK)
+    assert not pane.save_button.isEnabled()
+    path.write_text(saved, encoding="utf-8")
+    window.close()
+
+    again = bench()  # the draft is what the file holds
+    again.panels.kernel.editing.restore()
+    pane = again.panels.kernel.code
+    assert pane.view.text == saved and not pane.save_button.isEnabled()
+
+
 def test_a_file_that_another_program_saves_takes_no_edits_away(
     qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
 ) -> None:

@@ -43,8 +43,12 @@ def find_draft(path: Path) -> Draft | None:
 
 
 def drop_draft(path: Path) -> None:
-    """Forget the draft of a file."""
-    _place(str(path)).unlink(missing_ok=True)
+    """Forget the draft of a file; InputError where it cannot be taken away."""
+    place = _place(str(path))
+    try:
+        place.unlink(missing_ok=True)
+    except OSError as error:
+        raise write_error(place, error) from None
 
 
 def _place(path: str) -> Path:

@@ -57,6 +57,8 @@ class Editing(QObject):
         self._drafts: dict[Path, Draft] = {}
         self._unkept: set[Path] = set()
         """Files with edits that could not be kept, as on a full disk: they are here alone."""
+        self._stale: set[Path] = set()
+        """Files without edits whose draft could not be taken away: it is not looked at again."""
         self._told_of: set[Path] = set()
         """Files with edits that another program saved, which the banner was told of."""
         self._typed: tuple[Path, str] | None = None
@@ -159,15 +161,25 @@ class Editing(QObject):
         try:
             keep_draft(draft)
             self._unkept.discard(path)
+            self._stale.discard(path)
         except ExplorerError as error:
             self._unkept.add(path)
             self._tell(error)
         self.changed.emit()
 
+    def _kept(self, path: Path) -> Draft | None:
+        """Return what an earlier window did not save of a file; None for nothing."""
+        return None if path in self._stale else find_draft(path)
+
     def _forget(self, path: Path) -> None:
         self._drafts.pop(path, None)
         self._unkept.discard(path)
-        drop_draft(path)
+        try:
+            drop_draft(path)
+            self._stale.discard(path)
+        except ExplorerError as error:
+            self._stale.add(path)
+            self._tell(error)
         self.changed.emit()
         if path in self._told_of:
             self._told_of.remove(path)
@@ -258,7 +270,7 @@ class Editing(QObject):
         for workload in workloads.values():
             for name, text in workload.source.files.items():
                 path = file_of(workload, name)
-                draft = None if path is None else self._drafts.get(path) or find_draft(path)
+                draft = None if path is None else self._drafts.get(path) or self._kept(path)
                 if path is None or draft is None:
                     continue
                 if text == draft.text:
