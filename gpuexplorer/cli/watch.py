@@ -47,7 +47,7 @@ def watch(options: argparse.Namespace) -> int:
                 workload, seen = _next(workload, seen, options)
     except KeyboardInterrupt:
         words = ("measured {number} version", "measured {number} versions")
-        tell(plural(sum(v.run is not None for v in versions.all), *words))
+        tell(plural(versions.ran, *words))
     return 0
 
 

@@ -25,6 +25,8 @@ LONG_S = 0.02
 """Of a kernel that takes less, two versions take the fewest turns that tell a ratio; ..."""
 IN_TURNS_S = 2.0
 """... of another, as many as fit into this."""
+MOST = 200
+"""Versions of one source that are held."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,17 @@ class Version:
 
 
 class Versions:
-    """The versions of one workload in their order."""
+    """The versions of one workload in their order, ``MOST`` at most.
+
+    The first one, which is what editing began with, and the last one that ran are always among
+    them; of the others those go that are the oldest. ``ran`` is how many ran, with those.
+    """
 
     def __init__(self, before: Sequence[Version] = (), *, allow_long: bool = False) -> None:
         """``before`` are those that are known already."""
         self._allow_long = allow_long
         self.all = list(before)
+        self.ran = sum(version.run is not None for version in before)
 
     @property
     def last_good(self) -> Version | None:
@@ -69,7 +76,16 @@ class Versions:
 
     def begin(self, workload: Workload, run: RunResult) -> None:
         """Take in the first version with a run of it that was measured before."""
-        self.all.append(Version(self._next, workload, run.time_utc, run))
+        self._add(Version(self._next, workload, run.time_utc, run))
+
+    def _add(self, version: Version) -> None:
+        """Hold one more, and no more than ``MOST``."""
+        self.ran += version.run is not None
+        good = self.last_good if version.run is None else version
+        found = [*self.all, version]
+        if len(found) > MOST:
+            del found[next(i for i in range(1, MOST) if found[i] is not good)]
+        self.all = found
 
     @property
     def _next(self) -> int:
@@ -101,7 +117,7 @@ class Versions:
                 )
         except ExplorerError as error:
             found = Version(number, workload, time_utc, error=error)
-        self.all.append(found)
+        self._add(found)
         return found
 
     def _in_turns(

@@ -10,10 +10,11 @@ import pytest
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import WorkFailed, WrongResult
 from gpuexplorer.engine.session import EngineSession
-from gpuexplorer.search.versions import Version, Versions
+from gpuexplorer.search.versions import MOST, Version, Versions
 from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.loader import keep_manifest, kernel_workload, source_paths, stamps
 from gpuexplorer.workloads.workload import Workload
+from tests.support.exchange import made_run
 from tests.support.own_kernels import WITH_CPU
 
 SUM = "sum += A[row * n + k] * B[k * n + col];"
@@ -66,6 +67,26 @@ def test_each_version_stands_beside_the_last_one_that_ran(
     request = RunRequest(workload="mine", device="cpu", size={"n": 31})
     mended = take(WITH_CPU)
     assert mended.error is None and mended.run is not None and mended.before is None
+
+
+def test_of_many_versions_the_oldest_go_but_the_first_and_the_last_one_that_ran(
+    session: EngineSession, tmp_path: Path
+) -> None:
+    versions, workload, run = Versions(), mine(tmp_path, WITH_CPU), made_run()
+    nowhere, devices = RunRequest(workload="mine", device="gpu7"), session.devices()
+
+    def numbers() -> list[int]:
+        return [version.number for version in versions.all]
+
+    for _ in range(3):
+        versions.begin(workload, run)
+    for _ in range(MOST):
+        assert versions.take(session, workload, devices, nowhere).error is not None
+    assert numbers() == [1, 3, *range(6, MOST + 4)] and len(versions.all) == MOST
+    assert versions.last_good is not None and versions.last_good.number == 3
+    versions.begin(workload, run)
+    assert numbers() == [1, *range(6, MOST + 5)] and versions.ran == 4
+    assert Versions(versions.all).ran == 2
 
 
 def test_a_files_change_is_seen_and_its_manifests(tmp_path: Path) -> None:

@@ -15,12 +15,10 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import shared
 from gpuexplorer.gui.model.part_file import MAX_TEXT, check_config, check_texts, decode, decode_part
 from gpuexplorer.gui.model.session_document import check_source, plain_source
-from gpuexplorer.search.versions import Version
+from gpuexplorer.search.versions import MOST, Version
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
 SCHEMA = "gpuexplorer/versions/1"
-MOST = 200
-"""Versions of one source that a file keeps, the latest."""
 MOST_SOURCES = 32
 
 
