@@ -13,7 +13,8 @@ from gpuexplorer.cli.messages import say
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.sample import SampleBatch, joined
+from gpuexplorer.core.sample import joined
+from gpuexplorer.core.sample_block import Samples, unpacked
 from gpuexplorer.history.place import shown
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class LiveKeeping(Closing):
         self._off = bool(options.no_history)
         self._store: Store | None = None
         self._due = time.monotonic() + LONG_S
-        self._last: SampleBatch | None = None
+        self._last: Samples | None = None
 
     def close(self) -> None:
         """End what it holds."""
@@ -110,7 +111,7 @@ class LiveKeeping(Closing):
             self._off = True
 
     def _write(self, record: RunRecord) -> None:
-        new: list[SampleBatch] = []
+        new: list[Samples] = []
         for batch in reversed(record.batches):
             if batch is self._last:
                 break
@@ -122,5 +123,5 @@ class LiveKeeping(Closing):
 
             self._store = Store.open()
             self._store.begin(record)
-        self._store.append(record.id, joined(new[::-1]))
+        self._store.append(record.id, joined([unpacked(one) for one in new[::-1]]))
         self._last = new[0]

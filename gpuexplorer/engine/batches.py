@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.core.result import BatchSummary
-from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.sample_block import Samples
 from gpuexplorer.core.series.throttle import Mask, throttled_batches
 from gpuexplorer.core.statistics import middle
 from gpuexplorer.core.telemetry import at_own_limit, is_fault, slowdowns
@@ -23,7 +24,7 @@ NEAR_NS = 1_000_000_000
 class Batches:
     """Columns of consecutive batches: samples, start on the engine's clock, median, state."""
 
-    def __init__(self, batches: Sequence[SampleBatch], readings: Sequence[Reading]) -> None:
+    def __init__(self, batches: Sequence[Samples], readings: Sequence[Reading]) -> None:
         self.counts = np.array([c for b in batches for c in b.counts], dtype=np.int64)
         self.starts_ns = np.array([t for b in batches for t in b.starts_ns], dtype=np.int64)
         durations_s = [b.durations_s for b in batches]

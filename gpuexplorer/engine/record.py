@@ -28,16 +28,20 @@ from gpuexplorer.core.result import (
     Timing,
     Traffic,
 )
-from gpuexplorer.core.sample import Reading, SampleBatch, joined
+from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.sample_block import Samples, packed
 from gpuexplorer.core.series.examine import examine
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine.batches import Batches
 from gpuexplorer.engine.protocol import MAX_NOISE, Prepared
+from gpuexplorer.engine.readings import Readings
 from gpuexplorer.engine.state import device_state, latest, limit_remark
 
 MAX_SAMPLES = 4_000_000
 """Samples kept of one run (32 MB); beyond, the oldest go and ``dropped`` counts them."""
+MAX_BATCHES = 1_000_000
+"""Batches kept of one run (32 MB at most): a slow kernel has few samples, each a batch."""
 MAX_READINGS = 36_000
 """Readings kept: an hour at ten a second."""
 PACK = 64
@@ -61,10 +65,11 @@ class RunRecord:
         self.phases_s: Phases = prepared.phases_s
         self.memory: MemoryUse | None = prepared.memory
         """The memory it takes: predicted from the start, and counted once that was done."""
-        self._batches: list[SampleBatch] = []
+        self._batches: list[Samples] = []
         self._samples = 0
+        self._parts = 0
         self._packed = 0
-        self._readings: list[Reading] = []
+        self._readings = Readings()
         self.ceilings: Ceilings | None = None
         """What the device was measured to do at most, where it was calibrated."""
         self.idle_power_W: float | None = None
@@ -82,27 +87,30 @@ class RunRecord:
         return self._samples
 
     @property
-    def batches(self) -> Sequence[SampleBatch]:
+    def batches(self) -> Sequence[Samples]:
         """The batches kept, in order of arrival."""
         return self._batches
 
     @property
-    def readings(self) -> Sequence[Reading]:
-        """The readings kept, in order of arrival."""
-        return self._readings
+    def readings(self) -> list[Reading]:
+        """The readings kept, in order of arrival; older ones are unpacked for it."""
+        return self._readings.all()
 
-    def add(self, batch: SampleBatch, *, dropped: int = 0) -> None:
+    def add(self, batch: Samples, *, dropped: int = 0) -> None:
         """Take in samples, before which ``dropped`` were lost on their way.
 
-        The oldest go when there are more than ``MAX_SAMPLES``.
+        The oldest go when there are more than ``MAX_SAMPLES``, or than ``MAX_BATCHES`` batches.
         """
         self.dropped += dropped
         self._batches.append(batch)
         self._samples += sum(batch.counts)
-        while self._samples > MAX_SAMPLES and len(self._batches) > 1:
-            gone = sum(self._batches.pop(0).counts)
+        self._parts += len(batch.counts)
+        while len(self._batches) > 1 and (self._samples > MAX_SAMPLES or self._parts > MAX_BATCHES):
+            oldest = self._batches.pop(0)
+            gone = sum(oldest.counts)
             self._packed = max(0, self._packed - 1)
             self._samples -= gone
+            self._parts -= len(oldest.counts)
             self.dropped += gone
 
     def pack(self) -> None:
@@ -115,22 +123,22 @@ class RunRecord:
             if block >= 0:
                 end = block + _fitting(self._batches[block : self._packed + PACK])
                 if end > self._packed:
-                    self._batches[block:end] = [joined(self._batches[block:end])]
+                    self._batches[block:end] = [packed(self._batches[block:end])]
                     return
-            self._packed += 1  # the next message begins a block
+            begun = packed([self._batches[self._packed]])  # the next message begins a block
+            self._batches[self._packed] = begun
+            self._packed += 1
 
     def add_reading(self, reading: Reading) -> None:
         """Take in one look at the device's state."""
-        self._readings.append(reading)
+        self._readings.add(reading, MAX_READINGS)
         self.missing.update(reading.missing)
-        if len(self._readings) > MAX_READINGS:
-            del self._readings[: MAX_READINGS // 10]
 
     def extend(self, later: RunRecord) -> None:
         """Take in what another run of the same configuration sampled after this one."""
         for batch in later._batches:
             self.add(batch)
-        for reading in later._readings:
+        for reading in later.readings:
             self.add_reading(reading)
         self.dropped += later.dropped
         if later.memory is not None and later.memory.peak_B is not None:
@@ -154,7 +162,7 @@ class RunRecord:
         """Return a copy that later additions leave alone, for use in another thread."""
         made = copy(self)
         made._batches = list(self._batches)
-        made._readings = list(self._readings)
+        made._readings = self._readings.copy()
         made.missing = dict(self.missing)
         return made
 
@@ -169,9 +177,12 @@ class RunRecord:
 
         With ``latest_s`` only over so much of the latest time.
         """
-        batches, readings = self._batches, self._readings
-        if latest_s is not None:
-            batches, readings = latest(batches, readings, latest_s)
+        batches = self._batches
+        if latest_s is None or not batches:
+            readings = self.readings
+        else:
+            batches = latest(batches, latest_s)
+            readings = self._readings.since(batches[0].starts_ns[0])
         state, dram = device_state(
             self.prepared, batches, readings, self.idle_power_W, self.missing
         )
@@ -237,7 +248,7 @@ class RunRecord:
 
     def summary(self) -> Summary:
         """Return the figures that its document has; ValueError when it has no samples."""
-        return self._examined(Batches(self._batches, self._readings))
+        return self._examined(Batches(self._batches, self.readings))
 
     def _examined(self, batches: Batches) -> Summary:
         prepared = self.prepared
@@ -264,7 +275,7 @@ class RunRecord:
         For what takes the samples apart.
         """
         prepared = self.prepared
-        batches = Batches(self._batches, self._readings)
+        batches = Batches(self._batches, self.readings)
         highest_Hz = prepared.device.nominal_clock_Hz
         summary = self._examined(batches)
         remark = limit_remark(batches.readings, batches.clock_Hz(), highest_Hz)
@@ -336,7 +347,7 @@ def _rate(amount: float, seconds: float) -> float | None:
     return amount / seconds if amount and seconds > 0 else None
 
 
-def _fitting(batches: Sequence[SampleBatch]) -> int:
+def _fitting(batches: Sequence[Samples]) -> int:
     """Return how many of the first messages fit into a block."""
     samples = parts = 0
     for number, batch in enumerate(batches):

@@ -6,6 +6,7 @@ import msgspec
 
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.sample_block import unpacked
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
 
@@ -24,8 +25,8 @@ class Sampled(msgspec.Struct, frozen=True, kw_only=True):
         """Return what travels of a record."""
         return cls(
             prepared=record.prepared,
-            batches=list(record.batches),
-            readings=list(record.readings),
+            batches=[unpacked(batch) for batch in record.batches],
+            readings=record.readings,
             stopped_by=record.stopped_by,
             ceilings=record.ceilings,
         )

@@ -11,7 +11,8 @@ from gpuexplorer.analysis.energy import Energy, energy_per_launch
 from gpuexplorer.analysis.measured_traffic import dram_of_one_launch
 from gpuexplorer.analysis.timeline import Timeline
 from gpuexplorer.core.result import TelemetrySummary, Traffic
-from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.sample_block import Samples
 from gpuexplorer.core.telemetry import frequent, limit_words
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.protocol import Prepared
@@ -26,7 +27,7 @@ STEP_NS = 50_000_000
 
 def device_state(
     prepared: Prepared,
-    batches: Sequence[SampleBatch],
+    batches: Sequence[Samples],
     readings: Sequence[Reading],
     idle_power_W: float | None,
     missing: Mapping[str, str],
@@ -77,7 +78,7 @@ def device_state(
 
 def _of_one_launch(
     prepared: Prepared,
-    batches: Sequence[SampleBatch],
+    batches: Sequence[Samples],
     readings: Sequence[Reading],
     idle_W: float | None,
     missing: Mapping[str, str],
@@ -101,7 +102,7 @@ def _of_one_launch(
     return energy_per_launch(ordered, timeline, idle_W, missing), dram
 
 
-def _timeline(batches: Sequence[SampleBatch]) -> Timeline | None:
+def _timeline(batches: Sequence[Samples]) -> Timeline | None:
     """Return when launches ran; what arrived together and lies close together is one step."""
     starts_ns: list[int] = []
     launches: list[int] = []
@@ -146,17 +147,10 @@ def limit_remark(
     return f"{words}, {quantity(clock_Hz, 'Hz')} of {quantity(highest_Hz, 'Hz')} at most"
 
 
-def latest(
-    batches: list[SampleBatch], readings: list[Reading], seconds: float
-) -> tuple[list[SampleBatch], list[Reading]]:
-    """Return what lies within the latest ``seconds`` of a run, in a time that does not grow."""
-    if not batches:
-        return batches, readings
+def latest(batches: list[Samples], seconds: float) -> list[Samples]:
+    """Return what was sampled in the latest ``seconds`` of a run, in a time that does not grow."""
     since_ns = batches[-1].starts_ns[-1] - int(seconds * 1e9)
     first = len(batches) - 1
     while first > 0 and batches[first].starts_ns[0] > since_ns:
         first -= 1
-    kept = len(readings)
-    while kept > 0 and readings[kept - 1].t_ns >= batches[first].starts_ns[0]:
-        kept -= 1
-    return batches[first:], readings[kept:]
+    return batches[first:]

@@ -447,11 +447,11 @@ def test_samples_that_are_means_of_groups_count_as_all_their_launches() -> None:
         half = SampleBatch(
             seconds=kept.seconds[: len(kept.seconds) // 2],
             counts=(kept.counts[0] // 2,),
-            starts_ns=kept.starts_ns,
+            starts_ns=tuple(kept.starts_ns),
             launches=(2,),
         )
         grouped.add(half)
-    for reading in one._readings:
+    for reading in one.readings:
         grouped.add_reading(reading)
     first, second = one.state(), grouped.state()
     assert first[0].energy_per_launch_J == pytest.approx(second[0].energy_per_launch_J)
@@ -471,7 +471,7 @@ def test_batches_that_arrive_late_and_together_are_told_apart() -> None:
             starts_ns=tuple(b.starts_ns[0] for b in parts),
         )
     )
-    for reading in one._readings:
+    for reading in one.readings:
         late.add_reading(reading)
     assert one.state()[0].energy_per_launch_J == pytest.approx(
         late.state()[0].energy_per_launch_J, rel=0.01

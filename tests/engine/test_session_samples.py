@@ -12,6 +12,7 @@ from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.sample_block import unpacked
 from gpuexplorer.engine import accesses, protocol
 from gpuexplorer.engine.accesses import count_requests
 from gpuexplorer.engine.receiver import Receiver
@@ -50,7 +51,7 @@ def test_a_run_whose_result_changed_later_is_not_called_right(session: EngineSes
     assert record.result().verified
     run = Receiver(record.prepared.config)
     run.take(record.prepared)
-    run.take(protocol.Samples(generation=1, batch=record.batches[0]))
+    run.take(protocol.Samples(generation=1, batch=unpacked(record.batches[0])))
     run.take(protocol.Failed(generation=1, kind="wrong-result", what="the result changes"))
     assert run.record is not None
     partial = run.record.result()

@@ -17,6 +17,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core.sample_block import unpacked
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost
 from gpuexplorer.engine.errors import error_of_loss
@@ -260,7 +261,7 @@ def test_samples_that_were_lost_on_their_way_are_told(qtbot: QtBot, window: Main
     run = wait_measured(qtbot, window)
     record = run.record
     assert record is not None and record.dropped == 0
-    batch = record.batches[-1]
+    batch = unpacked(record.batches[-1])
     chunk = Chunk([sample_times_s(batch, 0)], [batch.durations_s], [batch], dropped=9)
     window.listener.take(Update(items=[(run.ticket, chunk)]))
     note = find(window, "timingNote", QLabel)

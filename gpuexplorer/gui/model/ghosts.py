@@ -13,6 +13,7 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult, Verification
 from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.sample_block import packed
 from gpuexplorer.core.text import visible
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
@@ -51,7 +52,7 @@ class StoredRun(RunRecord):
         self._result = replace(result, samples_s=[])
         self.dropped = timing.dropped or 0
         if len(result.samples_s):
-            self.add(_batch(result))
+            self.add(packed([_batch(result)]))
 
     def figures(self) -> RunResult:
         """Return the document as it was stored, with an empty ``samples_s``."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.sample_block import Samples
 from gpuexplorer.engine.record import MAX_SAMPLES
 
 Array = np.ndarray[Any, Any]
@@ -114,7 +115,7 @@ def read_array(data: bytes) -> Array:
     return np.frombuffer(data, kind, offset=stream.tell()).reshape(shape)
 
 
-def sample_arrays(batches: Iterable[SampleBatch]) -> Arrays:
+def sample_arrays(batches: Iterable[Samples]) -> Arrays:
     """Return batches as columns: durations, then one row a batch."""
     held = list(batches)
     clocks = [c for b in held for c in (b.clocks_Hz or (None,) * len(b.counts))]

@@ -19,6 +19,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.fields import Count, Seconds
 from gpuexplorer.core.result import Phases, Traffic
 from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.sample_block import packed
 from gpuexplorer.core.sharing import shared_environment
 from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine.protocol import Prepared
@@ -142,7 +143,7 @@ def run_part(record: RunRecord, label: str, shift_s: float) -> RunPart:
             record.prepared, environment=shared_environment(record.prepared.environment)
         ),
         phases_s=record.phases_s,
-        readings=list(record.readings),
+        readings=record.readings,
         ceilings=record.ceilings,
         idle_power_W=record.idle_power_W,
         missing=record.missing,
@@ -159,7 +160,7 @@ def record_of(part: RunPart, arrays: Arrays) -> RunRecord:
     """Return a run as it was received; InputError when its arrays do not fit."""
     record = RunRecord(part.prepared, max_noise=part.max_noise)
     record.id, record.time_utc = part.id, part.time_utc
-    record.add(one_batch(arrays))
+    record.add(packed([one_batch(arrays)]))
     for reading in part.readings:
         record.add_reading(reading)
     record.missing = dict(part.missing)

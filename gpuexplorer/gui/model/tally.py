@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuexplorer.core.sample import Reading, SampleBatch
+from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.sample_block import Samples
 from gpuexplorer.core.series.examine import examine
 from gpuexplorer.core.series.throttle import throttled_batches
 from gpuexplorer.core.statistics import Summary
@@ -33,7 +34,7 @@ class Tally:
     def __len__(self) -> int:
         return len(self._durations_s)
 
-    def extend(self, batch: SampleBatch, readings: Sequence[Reading] = ()) -> None:
+    def extend(self, batch: Samples, readings: Sequence[Reading] = ()) -> None:
         """Take in samples; those that no figure rests on any more go.
 
         ``readings`` are those of the device from about that time.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.sample_block import Samples
 from gpuexplorer.core.series.thin import FIGURES, figures, pauses
 
 Floats = npt.NDArray[np.float64]
@@ -326,7 +326,7 @@ class Trend:
         return self._rows[: self._length].copy()
 
 
-def sample_times_s(batch: SampleBatch, offset_ns: int) -> Floats:
+def sample_times_s(batch: Samples, offset_ns: int) -> Floats:
     """Return when each sample began, in seconds on the clock that ``offset_ns`` leads to.
 
     A batch's start is measured; inside a batch the launches are taken to follow each other.
