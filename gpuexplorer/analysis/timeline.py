@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -35,13 +36,31 @@ class Timeline:
 
     def launches(self, from_ns: float, to_ns: float) -> float:
         """Return the launches between two moments of the run."""
-        return self._between(self.counts.astype(np.float64), from_ns, to_ns)
+        return self._between(self._launches_before, from_ns, to_ns)
 
     def busy_s(self, from_ns: float, to_ns: float) -> float:
         """Return the seconds that launches took on the device between two moments."""
-        return self._between(self.device_s, from_ns, to_ns)
+        return self._between(self._busy_before_s, from_ns, to_ns)
 
-    def _between(self, amounts: Floats, from_ns: float, to_ns: float) -> float:
-        before = np.concatenate([[0.0], np.cumsum(amounts[:-1])])
-        low, high = np.interp([from_ns, to_ns], self.starts_ns, before)
+    # Worked out once: every reading of a run asks, and a long run has a step for each batch.
+
+    @cached_property
+    def _begins_ns(self) -> Floats:
+        return self.starts_ns.astype(np.float64)
+
+    @cached_property
+    def _launches_before(self) -> Floats:
+        return _sums_before(self.counts.astype(np.float64))
+
+    @cached_property
+    def _busy_before_s(self) -> Floats:
+        return _sums_before(self.device_s)
+
+    def _between(self, before: Floats, from_ns: float, to_ns: float) -> float:
+        low, high = np.interp([from_ns, to_ns], self._begins_ns, before)
         return float(high - low)
+
+
+def _sums_before(amounts: Floats) -> Floats:
+    """Return what all steps before each amount to."""
+    return np.concatenate([[0.0], np.cumsum(amounts[:-1])])

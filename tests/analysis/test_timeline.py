@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -29,3 +31,15 @@ def test_busy_time_is_the_launches_own() -> None:
     timeline = made()
     assert timeline.busy_s(1000, 4000) == pytest.approx(90e-9)
     assert timeline.busy_s(2000, 3000) == pytest.approx(40e-9)
+
+
+def test_a_question_takes_no_longer_for_a_run_of_hours() -> None:
+    steps = 400_000
+    timeline = Timeline(
+        1000 * np.arange(steps), np.full(steps, 10, dtype=np.int64), np.full(steps, 50e-9)
+    )
+    began_s = time.process_time()
+    for step in range(5000):
+        assert timeline.launches(1000 * step, 1000 * step + 2000) == 20
+        assert timeline.busy_s(1000 * step, 1000 * step + 2000) == pytest.approx(100e-9)
+    assert time.process_time() - began_s < 3.0
