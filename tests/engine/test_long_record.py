@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -76,7 +76,10 @@ def test_the_oldest_batches_go_when_there_are_too_many_and_are_counted(
     assert one.dropped == 3000 - len(kept)
 
 
-def decoded(message: SampleBatch | Reading) -> Any:
+Message = TypeVar("Message", SampleBatch, Reading)
+
+
+def decoded(message: Message) -> Message:
     """Return a message as one that was sent."""
     return msgspec.msgpack.decode(msgspec.msgpack.encode(message), type=type(message))
 
