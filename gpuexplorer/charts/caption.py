@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
+from typing import Protocol
 
 from gpuexplorer.charts.words import config_pieces, joined_pieces
 from gpuexplorer.core.config import OWN_FILL, RunConfig, RunRequest
+from gpuexplorer.core.result import Environment
 
 NAMING = ("workload", "variant")
 """Pieces that stand before what differs, so that it is plain what that belongs to."""
+
+
+class Measured(Protocol):
+    """What was measured of a configuration, and in which environment: a run, a profile."""
+
+    @property
+    def config(self) -> RunConfig: ...
+    @property
+    def environment(self) -> Environment: ...
 
 
 class Caption:
@@ -19,10 +30,26 @@ class Caption:
     block of a block map), belongs to the result and is not in its caption.
     """
 
-    def __init__(self, configs: Iterable[RunConfig], varies: Collection[str] = ()) -> None:
-        """``configs`` are those of one run or more; ``varies`` names fields or their pieces."""
+    def __init__(
+        self,
+        configs: Iterable[RunConfig],
+        varies: Collection[str] = (),
+        sources: Iterable[str | None] = (),
+    ) -> None:
+        """``configs`` are those of one run or more; ``varies`` names fields or their pieces.
+
+        ``sources`` are the SHA-256 of the workloads that were measured; None: one is not known.
+        """
         self.configs = tuple(configs)
         self._varies = varies
+        self._sources = frozenset(sources)
+
+    @classmethod
+    def of(cls, measured: Iterable[Measured], varies: Collection[str] = ()) -> Caption:
+        """Return the caption of what was measured, which knows its sources."""
+        found = tuple(measured)
+        sources = {one.environment.source_sha256 for one in found}
+        return cls([one.config for one in found], varies, sources)
 
     @cached_property
     def _shared(self) -> tuple[Mapping[str, str], Collection[str]]:
@@ -65,6 +92,19 @@ class Caption:
         named = {n: w for n, w in shared.items() if n in NAMING}
         knobs = self._told(theirs) or f"no {listed_fields(mine)}"
         return f"Measured with {self._told(named | mine)}; the knobs now say {knobs}"
+
+    def outdated(self, now: RunConfig | None, source_sha256: str) -> str:
+        """Say that the workload of the knobs had another source; empty where not, or not known.
+
+        ``source_sha256`` is that of the present source; empty where it is not known.
+        """
+        known = source_sha256 and self._sources and None not in self._sources
+        if now is None or not known or source_sha256 in self._sources:
+            return ""
+        if all(one.workload != now.workload for one in self.configs):
+            return ""
+        workload = config_pieces(now)["workload"]
+        return f"Measured with another source of {workload} than the present one"
 
     @staticmethod
     def _told(pieces: Mapping[str, str]) -> str:

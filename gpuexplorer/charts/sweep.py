@@ -156,7 +156,7 @@ def _subtitle(sweep: SweepOutcomes) -> str:
 def sweep_caption(sweep: SweepOutcomes) -> Caption | None:
     """Return what the runs of a sweep have in common; None before the first."""
     measured = sweep.measured
-    return Caption([run.config for run in measured], varied_by(sweep.axes)) if measured else None
+    return Caption.of(measured, varied_by(sweep.axes)) if measured else None
 
 
 def _notes(sweep: SweepOutcomes, shape: _Shape, points: Points) -> list[str]:

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuexplorer.charts.caption import Caption
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.language import tr
 from gpuexplorer.gui.export import Exported, Exports
@@ -72,7 +71,7 @@ class Panels(QSplitter):
 
     def __init__(self, session: Session) -> None:
         super().__init__(Qt.Orientation.Vertical)
-        self._live_model = session.live_model
+        self._live_model, self._experiment = session.live_model, session.experiment
         self._told: tuple[object, ...] | None = None
         """What the captions of the live view say."""
         self.lesson_folders: Callable[[], Sequence[Path]] = tuple
@@ -222,14 +221,17 @@ class Panels(QSplitter):
         self.insight.show_run(run)
         shown = run if run is not None and len(run.trace) else None
         origin = origin_words(shown) if shown is not None else ""
-        told = (shown.config if shown is not None else None, origin, now)
+        prepared = shown.prepared if shown is not None else None
+        measured = prepared.environment.source_sha256 if prepared is not None else None
+        source = self._experiment.workload.sha256
+        told = (shown.config if shown is not None else None, measured, origin, now, source)
         if told == self._told:  # as long as no knob moves
             return
         self._told = told
-        caption = Caption([shown.config]) if shown is not None else None
+        caption = shown.caption if shown is not None else None
         for line in (self.caption, self.insight.caption):
             line.show_caption(caption, origin)
-            line.follow(now)
+            line.follow(now, source)
 
     def _show_device(self, on: bool) -> None:
         """Show the device's figures, with as much room as they need up to a third of the view."""

@@ -284,7 +284,7 @@ class MainWindow(KeyWindow):
         self.allow_commands()
         self.insight.show_config(config, experiment.variant.teaches)
         for line in (self.panels.caption, self.insight.caption):
-            line.follow(config)
+            line.follow(config, experiment.workload.sha256)
         missing = experiment.missing_frameworks if experiment.variant.model else ()
         self.insight.missing.show_missing(missing)
         at = self.device_box.findData(experiment.knobs.device)

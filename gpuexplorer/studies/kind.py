@@ -126,7 +126,7 @@ class StudyKind(Generic[S]):
 
     def caption(self, study: S) -> Caption:
         """Return what a study's runs have in common."""
-        return Caption([run.config for run in study.runs], self.varies)
+        return Caption.of(study.runs, self.varies)
 
     def subject_of(self, study: S) -> str:
         """Return what a study was about: what its runs have in common."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from gpuexplorer.charts.caption import Caption, varied_by
 from gpuexplorer.charts.words import config_words
-from tests.support.results import made_config
+from tests.support.results import made_config, made_result
 
 
 def test_the_caption_of_one_run_is_its_configuration_in_words() -> None:
@@ -66,3 +67,23 @@ def test_the_knobs_go_back_to_the_run_nearest_to_where_they_stand() -> None:
     small, big = (made_config(size={"N": n}) for n in (256, 512))
     assert Caption([small, big]).nearest(made_config(size={"N": 512}, precision="fp16")) == big
     assert Caption([small, big]).nearest(None) == small
+
+
+def test_another_source_of_the_present_workload_is_said() -> None:
+    def of(*sources: str | None) -> Caption:
+        run = made_result()
+        environment = run.environment
+        return Caption.of(
+            msgspec.structs.replace(
+                run, environment=msgspec.structs.replace(environment, source_sha256=one)
+            )
+            for one in sources
+        )
+
+    now = made_config()
+    said = "Measured with another source of matmul than the present one"
+    assert of("a", "a").outdated(now, "b") == said
+    assert of("a", "b").outdated(now, "b") == "", "one of its versions is the present one"
+    assert of("a", None).outdated(now, "b") == "", "one of its sources is not known"
+    assert of("a").outdated(now, "") == "" and of("a").outdated(None, "b") == ""
+    assert of("a").outdated(made_config(workload="copy"), "b") == "", "it is of another workload"

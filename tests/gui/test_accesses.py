@@ -146,6 +146,52 @@ def test_what_no_manifest_says_is_shown_with_the_run_as_it_was_counted(
     assert other is not None and "requested" not in other.traffic
 
 
+def test_another_source_is_counted_again_and_what_was_counted_of_the_last_one_is_dim(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.cu"
+    path.write_text(ROWS, encoding="utf-8")
+    keep_manifest(path, Answers(reference={"": "A + 1"}, sizes={"N": 256}))
+    window = open_window("--kernels", str(path))
+    session, panels = window.session, window.panels
+    session.live_at_start = False
+    until(qtbot, lambda: session.experiment.devices is not None)
+    session.experiment.set_workload("rows")
+    session.experiment.set_block((64, 1, 1))
+    panels.places.show_view(panels.accesses)
+    view = panels.accesses.view
+    assert isinstance(view, AccessesView)
+    until(qtbot, view.count_button.isEnabled)
+    against = session.experiment.config()
+    session.experiment.set_block((256, 1, 1))
+    view.hold_against(against)
+    view.count()
+    counted(qtbot, view, (256, 1, 1))
+    until(qtbot, lambda: session.jobs.current is None)
+    assert not view.caption.moved
+
+    def read_again(text: str) -> str:
+        """Have another text in the file while another view is shown; return its SHA-256."""
+        panels.places.show_view(panels.live)
+        path.write_text(text, encoding="utf-8")
+        window.commands.reload_kernels.trigger()
+        panels.places.show_view(panels.accesses)
+        return session.experiment.workload.sha256
+
+    source = read_again(ROWS.replace("A[row * N + k] + 1", "1 + A[k * N + row]"))
+    until(qtbot, lambda: view.shown is not None and view.shown.environment.source_sha256 == source)
+    assert view.beside is not None and view.beside.environment.source_sha256 == source
+    assert not view.caption.moved
+    assert view.shown is not None and "A[k * N + row]" in str(view.shown.rows)
+
+    with qtbot.waitSignal(view.counted, timeout=60_000) as failed:
+        read_again(ROWS.replace("A[row * N + k] + 1", "nothing"))
+    assert not isinstance(failed.args[0], AccessProfile), "it does not compile"
+    until(qtbot, lambda: view.caption.moved)
+    assert "another source of rows" in view.caption.words.text()
+    assert view.shown.environment.source_sha256 == source
+
+
 def test_what_cannot_be_counted_says_why(qtbot: QtBot, open_window: OpenWindow) -> None:
     window = open_window()
     session = window.session

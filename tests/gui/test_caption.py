@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QToolButton
@@ -11,6 +12,7 @@ from gpuexplorer.charts.build import run_chart
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.widgets.caption import CaptionLine, Veil
+from gpuexplorer.workloads.workload import Workload
 from tests.gui.driver import find, until, wait_measured
 
 
@@ -29,6 +31,24 @@ def click_back(window: MainWindow, name: str) -> None:
     button = find(window, f"{name}CaptionBack", QToolButton)
     assert button.isVisible()
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def edit_matmul(window: MainWindow) -> Workload:
+    """Have another source of the matrix product, as an edit or a reload does; return the last."""
+    experiment = window.session.experiment
+    last = experiment.workloads["matmul"]
+    files = {name: f"{text}\n// edited\n" for name, text in last.source.files.items()}
+    other = Workload(msgspec.structs.replace(last.source, files=files))
+    experiment.set_workloads({**experiment.workloads, "matmul": other})
+    return last
+
+
+def take_back(window: MainWindow, workload: Workload) -> None:
+    experiment = window.session.experiment
+    experiment.set_workloads({**experiment.workloads, workload.name: workload})
+
+
+SOURCE = "Measured with another source of matmul than the present one"
 
 
 def test_headline_and_plots_name_their_run_and_dim_once_the_knobs_have_moved_on(
@@ -55,6 +75,25 @@ def test_headline_and_plots_name_their_run_and_dim_once_the_knobs_have_moved_on(
     assert window.session.experiment.knobs.size == {"N": 64}
     assert not any(line.moved or veiled(line) for line in lines)
     assert find(window, "liveCaptionWords", QLabel).text() == words
+
+
+def test_headline_and_plots_are_dim_once_the_source_is_another(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    small_naive(qtbot, window)
+    run = wait_measured(qtbot, window)
+    window.session.set_live(False)
+    lines = window.panels.caption, window.insight.caption
+    until(qtbot, lambda: all(line.words.text() == config_words(run.config) for line in lines))
+    before = edit_matmul(window)
+    until(qtbot, lambda: all(line.words.text() == SOURCE for line in lines))
+    assert all(line.moved and veiled(line) for line in lines)
+    assert not find(window, "liveCaptionBack", QToolButton).isVisible(), "no knob has moved"
+    window.session.experiment.set_size("N", 128)
+    until(qtbot, lambda: "the knobs now say N = 128" in lines[0].words.text())
+    click_back(window, "live")
+    take_back(window, before)
+    until(qtbot, lambda: not any(line.moved or veiled(line) for line in lines))
 
 
 def test_a_knob_whose_answer_comes_at_once_dims_nothing(qtbot: QtBot, window: MainWindow) -> None:
@@ -95,6 +134,12 @@ def test_a_sweep_names_what_its_runs_share_and_dims_once_the_knobs_have_moved_on
     assert veiled(line) and "fp32; the knobs now say fp64" in line.words.text()
     click_back(window, "sweep")
     assert window.session.experiment.knobs.precision == "fp32"
+    until(qtbot, lambda: not line.moved and not veiled(line))
+
+    before = edit_matmul(window)
+    until(qtbot, lambda: line.words.text() == SOURCE)
+    assert veiled(line) and not find(window, "sweepCaptionBack", QToolButton).isVisible()
+    take_back(window, before)
     until(qtbot, lambda: not line.moved and not veiled(line))
 
 

@@ -154,3 +154,19 @@ def test_a_profile_names_its_run_and_is_dim_beside_other_knobs(
     with qtbot.waitSignal(view.restored) as put_back:
         line.back.click()
     assert put_back.args == [config]
+
+
+def test_a_profile_is_dim_beside_another_source(qtbot: QtBot, open_window: OpenWindow) -> None:
+    view = shown(qtbot, open_window)
+    session = view._session
+    until(qtbot, lambda: session.config is not None)
+    sources = {True: session.experiment.workload.sha256, False: "0" * 64}
+    for same, source in sources.items():
+        made = made_profile()
+        environment = msgspec.structs.replace(made.environment, source_sha256=source)
+        profile = msgspec.structs.replace(made, config=session.config, environment=environment)
+        view.show_profile(RecordedProfile(profile, Flame(profile), "A little net"))
+        view.refresh()
+        until(qtbot, lambda same=same: view.caption.moved is not same)  # type: ignore[misc]
+    assert "another source of matmul" in view.caption.words.text()
+    assert not view.caption.back.isVisible()

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from gpuexplorer.charts.caption import Caption
 from gpuexplorer.core.config import Block, RunConfig
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
@@ -48,6 +49,11 @@ class MapRequest(MapOf):
     devices: DeviceList
     host: str
     """The machine that has the devices; empty for this one."""
+
+    @property
+    def caption(self) -> Caption:
+        """What all its blocks are measured with."""
+        return map_caption(self.request, self.device, [self.workload.sha256])
 
     @property
     def key(self) -> tuple[str, Grid]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
+from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.comparison import (
     Line,
     comparison_chart,
@@ -132,6 +133,13 @@ class CompareModel:
     def engines(self) -> list[str | None]:
         """The words for each contestant's engine, in order."""
         return [one.engine for one in self.contestants]
+
+    @property
+    def caption(self) -> Caption:
+        """What the contestants have in common; its sources are known once there is a result."""
+        if self.result is not None:
+            return Caption.of(one.run for one in self.result.contestants)
+        return Caption(one.config for one in self.contestants)
 
     # ---- measuring
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from gpuexplorer.analysis.energy import idle_power_W
 from gpuexplorer.analysis.measured_traffic import measured
+from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.words import block_words, switch_words
 from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.core.config import RunConfig
@@ -185,6 +186,11 @@ class Run:
     def prepared(self) -> Prepared | None:
         """What the engine told of it before its first sample."""
         return self.record.prepared if self.record is not None else None
+
+    @property
+    def caption(self) -> Caption:
+        """What it is measured with."""
+        return Caption([self.config]) if self.prepared is None else Caption.of([self.prepared])
 
     @property
     def traffic(self) -> dict[str, Traffic]:

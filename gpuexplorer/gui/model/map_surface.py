@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gpuexplorer.charts.caption import Caption, asked_for
@@ -27,9 +28,11 @@ class MapOf:
         return map_caption(self.request, self.device)
 
 
-def map_caption(request: RunRequest, device: DeviceInfo) -> Caption:
+def map_caption(
+    request: RunRequest, device: DeviceInfo, sources: Iterable[str | None] = ()
+) -> Caption:
     """Return what the blocks of a map have in common, which is all of ``request`` but a block."""
-    return Caption([asked_for(request, device.id, device.threads)], ("block",))
+    return Caption([asked_for(request, device.id, device.threads)], ("block",), sources)
 
 
 @dataclass

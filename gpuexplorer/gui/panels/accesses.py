@@ -120,8 +120,8 @@ class AccessesView(RecordingView):
         self._asked = 0
         self._job: AccessesJob | None = None
         self._look = AccessLook()
-        self._tried: tuple[RunConfig, AccessLook] | None = None
-        """What was counted last, or could not be."""
+        self._tried: tuple[RunConfig, str, AccessLook] | None = None
+        """What was counted last, of which source, or could not be."""
         self.count_button = button("Count accesses", "countAccessesButton", act=self.count)
         self.launch_box = QSpinBox()
         self.launch_box.setObjectName("accessLaunchBox")
@@ -205,7 +205,7 @@ class AccessesView(RecordingView):
         if not self.isVisible():
             return
         session = self._session
-        self.caption.follow(session.config, measuring=self._job is not None)
+        self.follow_caption(measuring=self._job is not None)
         why_not = ""
         wanted: RunConfig | None = None
         try:
@@ -225,7 +225,7 @@ class AccessesView(RecordingView):
         )
         self.say(why_not or self._headline() if self.shown is not None else "", why_not)
         wants = self.shown is not None and not why_not and wanted is not None
-        if wants and self._tried != (wanted, self._look):
+        if wants and self._tried != (wanted, session.experiment.workload.sha256, self._look):
             self.count()
 
     def _headline(self) -> str:
@@ -255,13 +255,16 @@ class AccessesView(RecordingView):
             against, block=config.block, grid=config.grid, tunables=config.tunables
         ) != config:  # fmt: skip
             against = self._against = self.beside = None
-        missing = against if self.beside is None else None
         plan, workload = session.experiment.plan(), session.experiment.workload
+        beside = self.beside
+        if beside is not None and beside.environment.source_sha256 != workload.sha256:
+            self.beside = None
+        missing = against if self.beside is None else None
         unknown = plan.requested_read_B is None and plan.requested_write_B is None
         steps = plan.steps if unknown else ()
         job = AccessesJob(session.worker, config, workload, self._look, missing, steps)
         job.ended.connect(self._counted)
-        self._tried = (config, self._look)
+        self._tried = (config, workload.sha256, self._look)
         if session.jobs.begin(job):
             self._job = job
         self.refresh()
@@ -318,7 +321,7 @@ class AccessesView(RecordingView):
         device = self._session.experiment.device
         units = device.compute_units if device is not None else 1
         at_once = max(1, profile.config.threads or units)
-        self.caption.show_caption(Caption([profile.config]))
+        self.caption.show_caption(Caption.of([profile]))
         self.grid.show_profile(profile, at_once)
         self.place.setText(tr(f"{place_words(profile)} · {grid_words(profile, at_once)}"))
         self._show_sheet(profile)

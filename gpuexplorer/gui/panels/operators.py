@@ -131,7 +131,7 @@ class OperatorsView(RecordingView):
         """Say whether the present knobs can be recorded."""
         if not self.isVisible():
             return
-        self.caption.follow(self._session.config, measuring=self._job is not None)
+        self.follow_caption(measuring=self._job is not None)
         why_not = self.why_not if self._job is None else "Recording…"
         self.record_button.setEnabled(not why_not)
         tip = why_not or "Run three iterations, the last one under PyTorch's profiler"
@@ -167,7 +167,7 @@ class OperatorsView(RecordingView):
         """Show what was recorded."""
         self.shown = recorded
         profile = recorded.profile
-        self.caption.show_caption(Caption([profile.config]))
+        self.caption.show_caption(Caption.of([profile]))
         self.plot.show_flame(recorded.flame)
         sheet = sheet_of(profile)
         self.table.show_sheet(sheet)

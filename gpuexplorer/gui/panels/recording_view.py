@@ -81,6 +81,12 @@ class RecordingView(QWidget):
         """Say whether the present knobs can be recorded."""
         raise NotImplementedError
 
+    def follow_caption(self, *, measuring: bool) -> None:
+        """Say whether what is shown was measured with the present knobs and source."""
+        session = self._session
+        source = session.experiment.workload.sha256
+        self.caption.follow(session.config, source, measuring=measuring)
+
     def say(self, headline: str, why_not: str) -> None:
         """Say what was recorded, or what there will be to see and why not yet."""
         self.status.setText(tr(headline))

@@ -12,7 +12,6 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QVBoxLayout
 
-from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.comparison import comparison_chart
 from gpuexplorer.core.compared import ComparisonResult, comparison_json
 from gpuexplorer.core.config import RunConfig
@@ -328,8 +327,7 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         if chart is None:
             self.result.show_empty()
         else:
-            shared = Caption(one.config for one in self.model.contestants)
-            self.result.show_picture(Picture(self.model.sheet(), chart, caption=shared))
+            self.result.show_picture(Picture(self.model.sheet(), chart, caption=self.model.caption))
 
     def show_state(self) -> None:
         """Show what can be done now."""

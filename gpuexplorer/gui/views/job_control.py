@@ -174,7 +174,9 @@ class JobControl(QWidget, Generic[R, W]):
 
     def _follow_caption(self) -> None:
         if self._caption is not None:
-            self._caption.follow(self._session.config, measuring=self.running)
+            session = self._session
+            source = session.experiment.workload.sha256
+            self._caption.follow(session.config, source, measuring=self.running)
 
     def in_background(self, kind: str, work: Callable[[], object]) -> None:
         """Have something done in another thread; ``found`` takes what it returns."""

@@ -7,7 +7,6 @@ from typing import Any
 
 from PySide6.QtWidgets import QLabel, QVBoxLayout
 
-from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.roofline import Picture, Spot, roofline_chart
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo
@@ -142,7 +141,7 @@ class RooflineView(JobControl[Any, DeviceInfo]):
         self.shown = self._session.roofline_picture(self._found)
         run = self._session.live_model.current
         if self._caption is not None:
-            found = Caption([run.config]) if run is not None and run.summary is not None else None
+            found = run.caption if run is not None and run.summary is not None else None
             self._caption.show_caption(found, origin_words(run) if run is not None else "")
         self.plot.show_chart(roofline_chart(self.shown, title="Roofline"))
         empty = not (self.shown.roofs or self.shown.spots)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -385,16 +385,20 @@ class TuneView(JobView[Tried, WantedTuning]):
 
 def picture_of(tried: Tried) -> Picture:
     """Return the table and the chart of what was tried, and who is named and why."""
-    chart, caption = tuning_chart(tried.evaluations), tuning_caption(tried.evaluations)
-    if tried.tuning is None:
+    tuning, chart = tried.tuning, tuning_chart(tried.evaluations)
+    sources = () if tuning is None else (tuning.source_sha256,)
+    caption = tuning_caption(tried.evaluations, sources)
+    if tuning is None:
         return Picture(leaders_sheet(tried.evaluations), chart, caption=caption)
-    sheet = sheet_of(tried.tuning)
+    sheet = sheet_of(tuning)
     return Picture(sheet, chart, " ".join(sheet.notes[:-1]), caption)
 
 
-def tuning_caption(evaluations: Sequence[Evaluation]) -> Caption | None:
+def tuning_caption(
+    evaluations: Sequence[Evaluation], sources: Iterable[str] = ()
+) -> Caption | None:
     """Return what those that were tried have in common; None before the first."""
-    return Caption([one.config for one in evaluations], TUNED) if evaluations else None
+    return Caption([one.config for one in evaluations], TUNED, sources) if evaluations else None
 
 
 def chart_of(tuning: Tuning) -> ChartSpec:

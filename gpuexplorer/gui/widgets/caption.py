@@ -1,6 +1,6 @@
-"""The caption of a result: what it was measured with, and that the knobs have moved on since.
+"""The caption of a result: what it was measured with, and that knobs or source have moved on since.
 
-What the knobs have moved on from is hatched. That waits a moment, so that a knob whose answer comes
+What they have moved on from is hatched. That waits a moment, so that a knob whose answer comes
 at once makes nothing flicker.
 """
 
@@ -54,6 +54,9 @@ class CaptionLine(QFrame):
         self._caption: Caption | None = None
         self._origin = self._moved = self._found = ""
         self._now: RunConfig | None = None
+        self._source = ""
+        self._away = False
+        """Whether the knobs stand elsewhere, so that they can be put back."""
         self._measuring = False
         self._told_whole = lines == 1
         """Whether there is room to say where a result comes from; else its tip does."""
@@ -93,7 +96,7 @@ class CaptionLine(QFrame):
 
     @property
     def moved(self) -> bool:
-        """Whether it says that the knobs have moved on."""
+        """Whether it says that the knobs, or the source, have moved on."""
         return bool(self._moved)
 
     def show_caption(self, caption: Caption | None, origin: str = "") -> None:
@@ -101,18 +104,23 @@ class CaptionLine(QFrame):
         self._caption, self._origin = caption, origin
         self._look()
 
-    def follow(self, now: RunConfig | None, *, measuring: bool = False) -> None:
+    def follow(
+        self, now: RunConfig | None, source_sha256: str = "", *, measuring: bool = False
+    ) -> None:
         """Say whether the knobs, at ``now``, stand as they did; None: they make no run.
 
+        ``source_sha256`` is that of their workload now; empty where there is no need to look.
         ``measuring``: the result is still being measured, as it was asked for.
         """
-        self._now, self._measuring = now, measuring
+        self._now, self._source, self._measuring = now, source_sha256, measuring
         self._look()
 
     def _look(self) -> None:
         caption, self._found = self._caption, ""
         if caption is not None and not self._origin and not self._measuring:
-            self._found = caption.moved(self._now)
+            moved = caption.moved(self._now)
+            self._found = moved or caption.outdated(self._now, self._source)
+            self._away = bool(moved)
         if not self._found or self._moved or not self.isVisible():  # as nobody sees it flicker
             self._settle.stop()
             self._show()
@@ -146,7 +154,7 @@ class CaptionLine(QFrame):
             else:
                 self.words.setText(text)
             self.words.setToolTip(tip)
-        self.back.setVisible(bool(self._moved) and self._offers)
+        self.back.setVisible(bool(self._moved) and self._away and self._offers)
         marked = bool(self._moved or self._origin)
         set_look(self, marked=marked)
         set_look(self.words, role="warning" if marked else "muted")
