@@ -291,6 +291,32 @@ def test_a_teachers_folder_opens_is_remembered_and_read_again(
     assert "no lesson.toml here" in other.banner.text
 
 
+def test_a_lesson_that_is_gone_is_closed_and_one_that_is_measured_is_read_again(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    mine = tmp_path / "class" / "my-lesson"
+    shutil.copytree(shipped_folder() / "coalescing", mine)
+    window = open_window()
+    view = learn_of(window, qtbot)
+    window.own_lessons.open(mine.parent)
+    view.show_step(MEASURE)
+    press(window, "lessonMeasure_sectors")
+    window.commands.reload_kernels.trigger()
+    assert view.running and view.status.text() == "Measuring…"
+    until(qtbot, lambda: not view.running, PATIENCE_MS)
+    assert view.measure.charts["sectors"].isVisible()
+    assert view.status.text() == still(view, "speed")
+
+    mine.rename(tmp_path / "class" / "other")
+    (tmp_path / "class" / "other" / "lesson.toml").write_text("schema = ", encoding="utf-8")
+    window.commands.reload_kernels.trigger()
+    assert view.currentIndex() == 0 and view.model.open is None
+    window.session.state_changed.emit()
+    window.session.devices_changed.emit()
+    exported = window.panels.exported()
+    assert exported is not None and set(exported.formats) == {"html", "json"}, "the progress"
+
+
 def spoiled(window: MainWindow, where: str) -> list[str]:
     """Say what is cut, overlaps, is out of sight or hardly seen in the window."""
     looks.settle()

@@ -50,6 +50,10 @@ class LessonsModel:
         assert self.open is not None
         return self.open
 
+    def shows(self, lesson: Lesson) -> bool:
+        """Whether a lesson is the one that is open, which may have been read again since."""
+        return self.open is not None and self.open.name == lesson.name
+
     @property
     def done(self) -> Done:
         """What was done of the open lesson."""

@@ -57,12 +57,12 @@ GUESS, MEASURE, WHY, DO = range(4)
 
 def _measured_words(job: LessonJob, model: LessonsModel) -> str:
     """Return that something was measured, and what of the lesson is still to be."""
-    if job.name == EXERCISE or model.open is not job.lesson:
+    if job.name == EXERCISE or not model.shows(job.lesson):
         return "Measured."
-    left = [name for name in job.lesson.manifest.measures if name not in model.measured]
+    left = [name for name in model.lesson.manifest.measures if name not in model.measured]
     if not left:
         return "Measured."
-    return f"Measured; still to measure: {job.lesson.text.button(left[0])}."
+    return f"Measured; still to measure: {model.lesson.text.button(left[0])}."
 
 
 class LearnView(QStackedWidget):
@@ -115,10 +115,12 @@ class LearnView(QStackedWidget):
         if opened is None or self.currentIndex() == 0:
             self.model.open = None
         elif opened.name in self.model.lessons:
-            step = self.step
+            step, told = self.step, self._told
             self.open_lesson(opened.name)
+            self._told = told if self.running else ""
             self.show_step(step)
         else:
+            self.model.open = None
             self.show_list()
         self._say_problems()
 
@@ -426,7 +428,7 @@ class LearnView(QStackedWidget):
 
     def _take(self, job: LessonJob, found: Measured, *, whole: bool) -> None:
         self.model.take(job.lesson, job.name, found, whole=whole)
-        if self.model.open is not job.lesson:
+        if not self.model.shows(job.lesson):
             return
         answered = self.measure.answers
         chart = self.measure.charts.get(job.name)
