@@ -132,6 +132,27 @@ def test_the_bench_is_set_up_and_the_view_shown(qtbot: QtBot, open_window: OpenW
     until(qtbot, lambda: window.session.jobs.current is None, PATIENCE_MS)
 
 
+def test_an_exercise_that_is_stopped_before_anything_is_known_has_no_verdict_on_the_knobs(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    view = learn_of(window, qtbot)
+    view.open_lesson("coalescing")
+    view.show_step(DO)
+    press(window, "lessonStart")
+    measured(window, qtbot, "lessonCheck")
+    assert view.exercise.verdict.text() == "Not yet."
+    window.session.experiment.set_block((256, 1, 1))
+    press(window, "lessonCheck")
+    press(window, "lessonStop")
+    until(qtbot, lambda: not view.running, PATIENCE_MS)
+    view.show_step(WHY)
+    view.show_step(DO)
+    assert view.exercise.verdict.text() == "Your knobs have moved since: measure them."
+    measured(window, qtbot, "lessonCheck")
+    assert view.exercise.verdict.text() == "Solved."
+
+
 def test_the_exercise_says_what_it_keeps_before_anything_is_measured(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:

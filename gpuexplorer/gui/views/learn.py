@@ -91,7 +91,7 @@ class LearnView(QStackedWidget):
         self.model = LessonsModel(self._workloads, folders())
         self._job: LessonJob | None = None
         self._checked: dict[str, RunRequest] = {}
-        """Where the knobs stood when the exercise of a lesson was measured last."""
+        """The user's knobs that the figures of a lesson's exercise are of."""
         self._told = ""
         self._revealed = ""
         """The measurement whose chart is kept in sight."""
@@ -385,21 +385,20 @@ class LearnView(QStackedWidget):
         """Measure the knobs as they stand beside the start of the exercise."""
         lesson, experiment = self.model.lesson, self._experiment
         own, workload = experiment.knobs.request(), experiment.workload
-        if self._job is None:
-            self._checked[lesson.name] = own
         self._begin(
             EXERCISE,
             lambda bench, on_step: check_exercise(lesson, own, workload, bench, on_step),
+            own,
         )
 
-    def _begin(self, name: str, work: Work) -> None:
+    def _begin(self, name: str, work: Work, own: RunRequest | None = None) -> None:
         session, devices = self._session, self._experiment.devices
         if self._job is not None or devices is None:
             return
         job = LessonJob(
             session.worker, self.model.lesson, name, work, devices=devices,
             workloads=self._workloads, python=session.options.python,
-            keeping=session.keeping, ceilings=session.store.find,
+            keeping=session.keeping, ceilings=session.store.find, own=own,
         )  # fmt: skip
         job.stepped.connect(self._stepped)
         job.ended.connect(self._ended)
@@ -428,6 +427,8 @@ class LearnView(QStackedWidget):
 
     def _take(self, job: LessonJob, found: Measured, *, whole: bool) -> None:
         self.model.take(job.lesson, job.name, found, whole=whole)
+        if job.own is not None:
+            self._checked[job.lesson.name] = job.own
         if not self.model.shows(job.lesson):
             return
         answered = self.measure.answers

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.compared import document_and_runs as comparison_and_runs
+from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.studies import STUDY_GROUP
 from gpuexplorer.core.studies import document_and_runs as study_and_runs
@@ -43,11 +44,15 @@ class LessonJob(EngineJob):
         python: str | None,
         keeping: Callable[[str], Keeping],
         ceilings: Callable[[DeviceInfo], Ceilings | None] | None = None,
+        own: RunRequest | None = None,
     ) -> None:
-        """``python`` compiles; ``keeping`` gives what keeps a group of the history."""
+        """``python`` compiles; ``keeping`` gives what keeps a group of the history.
+
+        ``own`` are the user's knobs, of an exercise.
+        """
         super().__init__(worker, ceilings=ceilings)
         self.setObjectName("lesson")
-        self.lesson, self.name = lesson, name
+        self.lesson, self.name, self.own = lesson, name, own
         self._work = work
         self._bench = Bench(self, devices, workloads, python)
         self._keepings = {kind: keeping(kind) for kind in ("comparison", STUDY_GROUP)}
