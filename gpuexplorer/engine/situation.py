@@ -24,6 +24,7 @@ from gpuexplorer.engine.state import MOSTLY
 from gpuexplorer.workloads.change import changed, free_tunables
 from gpuexplorer.workloads.choose import complete, device_for_variant, find_device
 from gpuexplorer.workloads.planning import launch_steps, make_plan
+from gpuexplorer.workloads.rungs import rungs_below
 from gpuexplorer.workloads.workload import Workload
 
 RECENT_READINGS = 100
@@ -187,5 +188,6 @@ def siblings(
             continue
         view = device_for_variant(devices, spec, device)
         if view.hardware_id == device.hardware_id:
-            found.append(Sibling(other, spec.call is not None, spec.neighbours))
+            later = name in rungs_below(workload, other)
+            found.append(Sibling(other, spec.call is not None, spec.neighbours, later))
     return tuple(found)

@@ -45,6 +45,7 @@ from gpuexplorer.studies.running import How, Running, turns_words
 from gpuexplorer.studies.turns import Entry, InTurns, measured_of
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.planning import make_plan
+from gpuexplorer.workloads.rungs import problem_of, rungs_below
 from gpuexplorer.workloads.workload import Workload
 
 RIDGE = 10.0
@@ -306,25 +307,9 @@ class LadderLab(Running[LadderStudy]):
         return unit, found.value, ROOFS.get(found.kind, "measured bandwidth of the memory")
 
 
-def problem_of(workload: Workload, variant: str) -> object:
-    """Return what tells variants that compute the same from others."""
-    return workload.work_of(variant), workload.variant(variant).reference
-
-
 def rung_before(workload: Workload, name: str, measured: Collection[str]) -> str | None:
     """Return the nearest measured kernel below a kernel; None for the first, and for libraries."""
-    variants = workload.manifest.variants
-    if variants[name].call is not None:
-        return None
-    order = list(variants)
-    at: str | None = name
-    while at is not None:
-        below = [n for n in order[: order.index(at)] if variants[n].call is None
-                 and problem_of(workload, n) == problem_of(workload, name)]  # fmt: skip
-        at = variants[at].after or next(reversed(below), None)
-        if at in measured:
-            return at
-    return None
+    return next((rung for rung in rungs_below(workload, name) if rung in measured), None)
 
 
 def source_diff(workload: Workload, before: str, name: str) -> str:

@@ -73,7 +73,8 @@ def _evidence(place: Place) -> str:
 def reuse(situation: Situation) -> Advice | None:
     """Say that threads ask for the same bytes many times, where another variant asks for less.
 
-    Named is the first in the manifest's order that asks for half or less: the next rung to learn.
+    Named is the first of those that build on this one that asks for half or less: the next rung to
+    learn. A kernel that came before it may ask for less as well, and yet be slower.
     """
     launch = situation.launch
     requested_B, least_B = launch.requested_B, launch.compulsory_B
@@ -86,7 +87,7 @@ def reuse(situation: Situation) -> Advice | None:
     found: tuple[float, Change] | None = None
     for sibling in situation.siblings:
         change = Change(variant=sibling.name)
-        other = None if sibling.library else situation.look(change)
+        other = situation.look(change) if sibling.builds_on_it else None
         if other is None or other.requested_B is None or other.requested_B > requested_B / 2:
             continue
         found = other.requested_B, change

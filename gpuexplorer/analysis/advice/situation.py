@@ -48,6 +48,8 @@ class Sibling:
     name: str
     library: bool
     neighbours: str | None
+    builds_on_it: bool = False
+    """Whether it is a kernel further on in the manifest's order that the present one leads to."""
 
 
 @dataclass(frozen=True)

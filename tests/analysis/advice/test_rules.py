@@ -252,6 +252,24 @@ def test_bytes_asked_for_again_and_again_lead_to_the_tiled_variant() -> None:
     assert "reuse" not in small, "caches serve small matrices"
 
 
+@pytest.mark.parametrize("variant", ["register_tile", "packed", "panels", "cache_blocked"])
+@pytest.mark.parametrize("on", [H100, INTEL])
+def test_fast_kernels_are_not_led_back_to_the_tiled_one(on: DeviceInfo, variant: str) -> None:
+    assert "reuse" not in said(on=on, size={"": 1024}, variant=variant, median_s=0.3)
+
+
+@pytest.mark.parametrize(
+    ("workload", "variant", "other"),
+    [("matmul", "naive", "tiled"), ("matmul", "tiled", "block_2d"),
+     ("conv2d", "direct", "implicit_gemm"), ("attention", "naive", "online")],
+)  # fmt: skip
+def test_bytes_asked_for_again_lead_on_to_a_kernel_that_builds_on_this_one(
+    workload: str, variant: str, other: str
+) -> None:
+    advice = said(workload, size={"": 1024}, variant=variant, median_s=0.3)["reuse"]
+    assert advice.change == Change(variant=other)
+
+
 def test_slow_double_precision_leads_to_single_where_arithmetic_limits() -> None:
     slow = Ceiling(kind="fma", precision="fp64", value=5e11)
     fast = Ceiling(kind="fma", precision="fp32", value=3.2e13)
