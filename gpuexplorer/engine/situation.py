@@ -7,7 +7,7 @@ from statistics import median
 
 import msgspec
 
-from gpuexplorer.analysis.advice.situation import Launch, Measured, Sibling, Situation
+from gpuexplorer.analysis.advice.situation import Edge, Launch, Measured, Sibling, Situation
 from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.change import Change
@@ -21,9 +21,10 @@ from gpuexplorer.core.telemetry import frequent
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.state import MOSTLY
+from gpuexplorer.workloads import formulas
 from gpuexplorer.workloads.change import changed, free_tunables
 from gpuexplorer.workloads.choose import complete, device_for_variant, find_device
-from gpuexplorer.workloads.planning import launch_steps, make_plan
+from gpuexplorer.workloads.planning import block_names, launch_steps, make_plan
 from gpuexplorer.workloads.rungs import rungs_below
 from gpuexplorer.workloads.workload import Workload
 
@@ -150,6 +151,7 @@ def looker(
             requested_B=sum(known) if known else None,
             flops=plan.flops,
             compulsory_B=plan.compulsory_read_B + plan.compulsory_write_B,
+            edges=_edges(workload, plan.config),
         )
 
     def look(change: Change) -> Launch | None:
@@ -167,9 +169,29 @@ def _other_block(
     """Return the launch with another block; what its threads ask for is not worked out."""
     device = find_device(devices, config.device)
     wanted = msgspec.structs.replace(config, block=block, tunables=_own(config, workload))
-    _, steps = launch_steps(workload, wanted, device)
+    tunables, steps = launch_steps(workload, wanted, device)
     grid = steps[workload.variant(config.variant).main_launch].grid
-    return Launch(block, grid, max(step.shared_B for step in steps))
+    edges = _edges(workload, msgspec.structs.replace(wanted, tunables=tunables))
+    return Launch(block, grid, max(step.shared_B for step in steps), edges=edges)
+
+
+def _edges(workload: Workload, config: RunConfig) -> tuple[Edge, ...]:
+    """Return the axes of the grid that a manifest has as a size over the block or a tunable.
+
+    Threads that take several elements each are left out: they share what is missing at the end.
+    """
+    variant = workload.variant(config.variant)
+    if config.block is None or not variant.dimensions:
+        return ()
+    lengths = {**config.tunables, **block_names(config.block)}
+    found = []
+    for axis, formula in enumerate(variant.launch[variant.main_launch].grid):
+        parts = formulas.tiling(formula) if isinstance(formula, str) else None
+        symbol, length = parts or ("", "")
+        extent = int(lengths.get(length, 1))
+        if symbol in config.size and extent > 1:
+            found.append(Edge(axis, symbol, config.size[symbol], extent))
+    return tuple(found)
 
 
 def _own(config: RunConfig, workload: Workload) -> dict[str, int]:

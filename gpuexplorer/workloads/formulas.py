@@ -281,3 +281,12 @@ def product_factors(formula: str) -> tuple[str, str] | None:
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult):
         return ast.unparse(tree.left), ast.unparse(tree.right)
     return None
+
+
+def tiling(formula: str) -> tuple[str, str] | None:
+    """Return the two names of a formula of the form ``ceil_div(SIZE, LENGTH)``, else None."""
+    tree = _parse(formula)
+    if not isinstance(tree, ast.Call) or ast.unparse(tree.func) != "ceil_div":
+        return None
+    names = [argument.id for argument in tree.args if isinstance(argument, ast.Name)]
+    return (names[0], names[1]) if len(names) == len(tree.args) == 2 else None

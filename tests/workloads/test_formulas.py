@@ -250,3 +250,15 @@ def test_a_scan_a_sort_a_stencil_and_a_histogram_are_references(
     assert verify(workload, plan, inputs, outputs).ok
     outputs["B"][50] += 1
     assert not verify(workload, plan, inputs, outputs).ok
+
+
+@pytest.mark.parametrize(
+    ("formula", "parts"),
+    [("ceil_div(N, block_x)", ("N", "block_x")), ("ceil_div(in, TILE)", ("in", "TILE")),
+     ("ceil_div(N, 128)", None), ("ceil_div(B * S, block_y)", None), ("ceil_div(N)", None),
+     ("ceil_div(N, TILE) * B", None), ("min(N, TILE)", None), ("N", None)],
+)  # fmt: skip
+def test_a_size_over_a_tile_is_told_from_other_formulas(
+    formula: str, parts: tuple[str, str] | None
+) -> None:
+    assert formulas.tiling(formula) == parts

@@ -7,7 +7,6 @@ import math
 from gpuexplorer.analysis.advice import search, shape
 from gpuexplorer.analysis.advice.advice import LEAST_SAVING, Advice
 from gpuexplorer.analysis.advice.roofs import within_roof
-from gpuexplorer.analysis.advice.shape import edges
 from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.core.units import count, percent, plural, quantity
 
@@ -100,12 +99,11 @@ def tiny_blocks(situation: Situation) -> Advice | None:
 
 def edge_tiles(situation: Situation) -> Advice | None:
     """Say that tiles reach beyond the size, and how many threads have no element there."""
-    found = edges(situation, situation.launch)
-    used = math.prod(edge.used for edge in found)
+    used = shape.covering(situation.launch)
     saves = within_roof(situation, (1 - used) * IDLE_SHARE)
     if saves < LEAST_SAVING:
         return None
-    worst = min(found, key=lambda edge: edge.used)
+    worst = min(situation.launch.edges, key=lambda edge: edge.used)
     axis, tiles = "xyz"[worst.axis], -(-worst.size // worst.extent)
     covered = tiles * worst.extent
     return Advice(
@@ -124,5 +122,5 @@ def edge_tiles(situation: Situation) -> Advice | None:
         ),
         saves=saves,
         section="Tiles that do not divide the size",
-        change=search.best_block(situation, search.covering_fit(situation)),
+        change=search.best_block(situation, search.covering_fit),
     )

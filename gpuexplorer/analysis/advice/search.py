@@ -26,7 +26,7 @@ def fit(situation: Situation, block: Block, launch: Launch) -> float:
     return (
         _cheap(situation, block)
         * shape.balance(situation, launch)
-        * shape.covering(situation, launch)
+        * shape.covering(launch)
         * _resident(situation, launch)
     )
 
@@ -69,9 +69,9 @@ def balance_fit(situation: Situation) -> Fit:
     return lambda block, launch: shape.balance(situation, launch)
 
 
-def covering_fit(situation: Situation) -> Fit:
+def covering_fit(block: Block, launch: Launch) -> float:
     """Return the aspect of threads that have an element."""
-    return lambda block, launch: shape.covering(situation, launch)
+    return shape.covering(launch)
 
 
 def occupancy_fit(situation: Situation) -> Fit:

@@ -15,6 +15,24 @@ from gpuexplorer.core.result import Phases, Resources
 
 
 @dataclass(frozen=True)
+class Edge:
+    """One axis of a grid that covers a size with tiles of ``extent`` elements.
+
+    Where they do not divide it, the last block of the axis has threads without an element.
+    """
+
+    axis: int
+    symbol: str
+    size: int
+    extent: int
+
+    @property
+    def used(self) -> float:
+        """Share of the elements covered that exist."""
+        return self.size / (self.extent * -(-self.size // self.extent))
+
+
+@dataclass(frozen=True)
 class Launch:
     """What one configuration launches; None for ``block`` and ``grid`` of a library call.
 
@@ -29,6 +47,8 @@ class Launch:
     requested_B: float | None = None
     flops: float = 0.0
     compulsory_B: float = 0.0
+    edges: tuple[Edge, ...] = ()
+    """Axes of the grid that are a size over the block or a tunable; others cover no size so."""
 
     @property
     def threads_per_block(self) -> int:

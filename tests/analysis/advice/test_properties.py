@@ -235,7 +235,7 @@ def test_a_warp_never_has_more_neighbours_than_threads(made: Situation) -> None:
             assert 1 <= shape.run_of(made.block, axis) <= 32
         assert shape.residency(made, made.block, made.resources.shared_B or 0) is not None
         assert 0 < shape.balance(made, made.launch) <= 1
-        assert 0 < shape.covering(made, made.launch) <= 1
+        assert 0 < shape.covering(made.launch) <= 1
         assert math.prod(made.block) == made.launch.threads_per_block or made.launch.blocks
 
 

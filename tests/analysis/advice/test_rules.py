@@ -227,6 +227,30 @@ def test_a_grid_of_fixed_size_has_no_tiles() -> None:
     assert "edge-tiles" not in said("vector_add", **strides)
 
 
+@pytest.mark.parametrize(
+    ("workload", "run"),
+    [("conv2d", {"variant": "implicit_gemm"}), ("attention", {"variant": "tiled"}),
+     ("conv2d", {"variant": "tiled", "size": {"B": 1}}),
+     ("conv2d", {"variant": "padded", "size": {"B": 1}}),
+     ("layer_norm", {"variant": "kept", "size": {"B": 1}}),
+     ("spmv", {"variant": "lanes", "tunables": {"LANES": 32}}),
+     ("matmul", {"variant": "packed", "size": {"N": 64}})],
+)  # fmt: skip
+@pytest.mark.parametrize("on", [H100, INTEL])
+def test_a_grid_that_covers_a_size_with_nothing_left_over_has_no_edge(
+    workload: str, on: DeviceInfo, run: dict[str, Any]
+) -> None:
+    assert "edge-tiles" not in said(workload, on, **run)
+
+
+def test_tiles_are_those_that_the_manifest_divides_the_size_by() -> None:
+    rows = said("softmax", variant="kept", size={"B": 1})["edge-tiles"]
+    assert rows.title == "75 % of the threads have no element to work on"
+    assert rows.evidence == "along x, 1 tile of 4 covers 4 of B = 1"
+    queries = said("attention", variant="online", size={"S": 33}, block=(32,))["edge-tiles"]
+    assert queries.evidence == "along y, 2 tiles of 32 cover 64 of S = 33"
+
+
 # ---- roofs
 
 
