@@ -151,6 +151,7 @@ def looker(
             requested_B=sum(known) if known else None,
             flops=plan.flops,
             compulsory_B=plan.compulsory_read_B + plan.compulsory_write_B,
+            written_B=plan.compulsory_write_B,
             edges=_edges(workload, plan.config),
         )
 
@@ -185,7 +186,7 @@ def _edges(workload: Workload, config: RunConfig) -> tuple[Edge, ...]:
         return ()
     lengths = {**config.tunables, **block_names(config.block)}
     found = []
-    for axis, formula in enumerate(variant.launch[variant.main_launch].grid):
+    for axis, formula in enumerate(variant.launch[variant.main_launch].grid[:3]):
         parts = formulas.tiling(formula) if isinstance(formula, str) else None
         symbol, length = parts or ("", "")
         extent = int(lengths.get(length, 1))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpuexplorer.analysis.advice.situation import Situation
+from gpuexplorer.analysis.plausible import Work, resident_B
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
@@ -36,13 +37,8 @@ class Place:
     compute_roof_FLOP_per_s: float | None
     intensity: float | None
     ridge: float | None
-    main_memory: float | None
-    """The share of the main memory's roof, whatever ``source`` is."""
-
-    @property
-    def cached(self) -> bool:
-        """Whether the data must have come from a cache: memory cannot deliver it so fast."""
-        return self.main_memory is not None and self.main_memory > CACHED_ABOVE
+    cached: bool
+    """Whether the data must have come from a cache: memory cannot deliver it so fast."""
 
     @property
     def attained(self) -> float | None:
@@ -63,7 +59,7 @@ def place_of(situation: Situation) -> Place:
     compute = ceilings.compute(situation.config.precision) if ceilings is not None else None
     moved_B = situation.dram_B if situation.dram_B is not None else launch.compulsory_B
     seconds = situation.median_s
-    main_B, roof_B, roof_F = (c.value if c is not None else None for c in (main, memory, compute))
+    roof_B, roof_F = (c.value if c is not None else None for c in (memory, compute))
     return Place(
         memory=_share(moved_B, seconds, roof_B),
         compute=_share(launch.flops, seconds, roof_F),
@@ -72,8 +68,26 @@ def place_of(situation: Situation) -> Place:
         compute_roof_FLOP_per_s=roof_F,
         intensity=launch.flops / launch.compulsory_B if launch.compulsory_B else None,
         ridge=roof_F / roof_B if roof_F and roof_B else None,
-        main_memory=_share(moved_B, seconds, main_B),
+        cached=main is not None and _from_cache(situation, main.value),
     )
+
+
+def _from_cache(situation: Situation, roof_B_per_s: float) -> bool:
+    """Return whether a run beats the memory's roof, and a cache can be why.
+
+    Where the last-level cache holds too little for that, the roof is too low, as one that was
+    measured in a moment may be. What the hardware counted went through the memory.
+    """
+    launch, cache_B = situation.launch, situation.device.last_level_cache_B
+    if situation.dram_B is not None or situation.ceilings is None or situation.ceilings.brief:
+        return False
+    in_time_B = roof_B_per_s * situation.median_s
+    if not 0 < in_time_B * CACHED_ABOVE < launch.compulsory_B:
+        return False
+    read_B = launch.compulsory_B - launch.written_B
+    work = Work(launch.flops, read_B, launch.written_B, situation.median_s)
+    kept_B = resident_B(work, situation.config, cache_B)
+    return cache_B is None or launch.compulsory_B - kept_B <= in_time_B
 
 
 def cache_of(ceilings: Ceilings, touched_B: float) -> Ceiling | None:
@@ -126,6 +140,7 @@ def _share(amount: float, seconds: float, roof: float | None) -> float | None:
 def within_roof(situation: Situation, saves: float) -> float:
     """Return a promised saving of the kernel's time, cut to what the measured roofs leave.
 
+    Roofs of a brief calibration say about where a run stands, and cut nothing.
     With transfers included, it is a saving of the kernel's share of each sample alone.
     """
     if situation.config.include_transfers:
@@ -133,5 +148,6 @@ def within_roof(situation: Situation, saves: float) -> float:
         if kernel_s is None or situation.median_s <= 0:
             return saves
         return saves * min(1.0, kernel_s / situation.median_s)
-    attained = place_of(situation).attained
+    brief = situation.ceilings is not None and situation.ceilings.brief
+    attained = None if brief else place_of(situation).attained
     return saves if attained is None else min(saves, 1 - attained)

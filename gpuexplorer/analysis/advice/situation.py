@@ -47,6 +47,8 @@ class Launch:
     requested_B: float | None = None
     flops: float = 0.0
     compulsory_B: float = 0.0
+    written_B: float = 0.0
+    """Those of the compulsory bytes that are results."""
     edges: tuple[Edge, ...] = ()
     """Axes of the grid that are a size over the block or a tunable; others cover no size so."""
 

@@ -11,7 +11,7 @@ import pytest
 
 from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.analysis.advice.choose import RULES, advise
-from gpuexplorer.analysis.advice.roofs import cache_of
+from gpuexplorer.analysis.advice.roofs import cache_of, place_of
 from gpuexplorer.analysis.advice.rules_trust import at_limit, no_spare_core, throttled
 from gpuexplorer.analysis.advice.situation import Measured
 from gpuexplorer.core.ceilings import Ceiling
@@ -389,6 +389,36 @@ def test_arrays_that_stay_in_a_cache_are_not_the_memorys_speed() -> None:
     advice = said("vector_add", **fast, gathered=at)["cached"]
     assert advice.change == Change(cache="cold")
     assert "cached" not in said("vector_add", **fast, cache="cold", gathered=at)
+
+
+def test_a_run_above_a_roof_that_is_too_low_is_memory_bound_and_in_no_cache() -> None:
+    """As seen after a calibration on a busy machine: 110 % of the memory's measured 20.0 GB/s."""
+    cpu = msgspec.structs.replace(INTEL, last_level_cache_B=32 * 10**6)
+    low, size = made_ceilings(memory=2e10, compute=None), 2**25
+    large: dict[str, Any] = {"on": cpu, "block": (256,), "size": {"": size}}
+    seconds = 3 * 4 * size / 2.2e10
+    above = said("vector_add", **large, median_s=seconds, gathered={"ceilings": low})
+    assert "cached" not in above
+    assert above["roof"].title.startswith("Memory-bound")
+    assert "110 % of the memory's measured 20.0 GB/s" in above["roof"].evidence
+    half: dict[str, Any] = {"on": cpu, "block": (256,), "size": {"": 2**22}}
+    kept = said(
+        "vector_add", **half, median_s=3 * 4 * 2**22 / 4e10, gathered={"ceilings": low}
+    )  # 50 MB, of which the cache may keep 32
+    assert "cached" in kept
+    flushed = situation("vector_add", **half, median_s=3 * 4 * 2**22 / 4e10, cache="cold",
+                        gathered={"ceilings": low})  # fmt: skip
+    assert not place_of(flushed).cached, "only the results may stay"
+
+
+def test_roofs_of_a_brief_calibration_put_nothing_into_a_cache_and_cut_no_promise() -> None:
+    brief = msgspec.structs.replace(made_ceilings(memory=1e10, compute=None), brief=True)
+    at = {"ceilings": brief}
+    fast: dict[str, Any] = {"size": {"": 2**16}, "median_s": 3 * 4 * 2**16 / 5e10}
+    found = said("vector_add", block=(256,), **fast, gathered=at)
+    assert "cached" not in found
+    assert found["roof"].title.startswith("Memory-bound")
+    assert "partial-warps" in said("vector_add", H100, block=(40,), **fast, gathered=at)
 
 
 def test_a_cpu_without_a_spare_core_is_said_to_be_noisy() -> None:
