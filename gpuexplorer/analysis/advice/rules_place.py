@@ -8,13 +8,20 @@ from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.units import percent, quantity, ratio
 
-NEAR = 0.6
+AT_ROOF = 0.9
 """From this share of a roof on, the roof is what limits."""
+NEAR = 0.6
+"""From this share on it is the nearer one, and a part of the time is spent on something else."""
 SECTION = "Under the roof: memory or arithmetic"
 REUSE_ABOVE = 8.0
 """Requests for each compulsory byte from which a variant that asks for less is worth a try."""
 REUSE_SAVES = 0.25
 """Tiling in shared memory saved 0.33 at 4096³ on an H100 and 0.75 at 1024³ on a CPU."""
+_BOUND = {
+    "memory": "Memory-bound: only fewer bytes make it faster",
+    "caches": "Cache-bound: only fewer bytes make it faster",
+    "arithmetic": "Compute-bound: only fewer or cheaper operations make it faster",
+}
 _POSSESSIVE = {"memory": "memory's", "caches": "caches'"}
 
 
@@ -39,11 +46,19 @@ def _words(situation: Situation, place: Place) -> tuple[str, str]:
     evidence = _evidence(place)
     if max(by_memory, by_compute) < NEAR:
         return "Far from the roofs: threads wait for something else", evidence
-    if by_memory >= by_compute:
-        if place.source == "memory":
-            return "Memory-bound: only fewer bytes make it faster", evidence
-        return "Cache-bound: only fewer bytes make it faster", evidence
-    return "Compute-bound: only fewer or cheaper operations make it faster", evidence
+    nearer = place.source if by_memory >= by_compute else "arithmetic"
+    share = max(by_memory, by_compute)
+    if share >= AT_ROOF:
+        return _BOUND[nearer], evidence
+    left = percent(1 - share)
+    if nearer == "memory":
+        return f"Memory is the nearer roof: {left} of the time goes into something else", evidence
+    if nearer == "caches":
+        return (
+            f"The caches are the nearer roof: {left} of the time goes into something else",
+            evidence,
+        )
+    return f"Arithmetic is the nearer roof: {left} of the time goes into something else", evidence
 
 
 def _evidence(place: Place) -> str:

@@ -256,13 +256,35 @@ def test_tiles_are_those_that_the_manifest_divides_the_size_by() -> None:
 
 def test_the_place_under_the_roof() -> None:
     at = {"ceilings": made_ceilings(memory=1e11, compute=1e12)}
-    stream = said("vector_add", block=(256,), median_s=3 * 4 * 2**22 / 0.9e11, gathered=at)
+    stream = said("vector_add", block=(256,), median_s=3 * 4 * 2**22 / 0.92e11, gathered=at)
     assert stream["roof"].title.startswith("Memory-bound")
-    assert "90 % of the memory's measured 100 GB/s" in stream["roof"].evidence
-    product = said(size={"": 1024}, block=(16, 16), median_s=2 * 1024**3 / 0.7e12, gathered=at)
+    assert "92 % of the memory's measured 100 GB/s" in stream["roof"].evidence
+    product = said(size={"": 1024}, block=(16, 16), median_s=2 * 1024**3 / 0.95e12, gathered=at)
     assert product["roof"].title.startswith("Compute-bound")
     slow = said(size={"": 1024}, block=(16, 16), median_s=1.0, gathered=at)
     assert slow["roof"].title.startswith("Far from the roofs")
+
+
+def test_below_the_roof_the_nearer_one_is_named_and_what_is_left_of_the_time() -> None:
+    at = {"ceilings": made_ceilings(memory=1e11, compute=1e12)}
+    product = said(size={"": 1024}, block=(16, 16), median_s=2 * 1024**3 / 0.65e12, gathered=at)
+    assert product["roof"].title == (
+        "Arithmetic is the nearer roof: 35 % of the time goes into something else"
+    )
+    stream = said("vector_add", block=(256,), median_s=3 * 4 * 2**22 / 0.7e11, gathered=at)
+    assert (
+        stream["roof"].title
+        == "Memory is the nearer roof: 30 % of the time goes into something else"
+    )
+    cache = Ceiling(kind="cache", value=2.7e10, footprint_B=1000)
+    in_cache = {"ceilings": msgspec.structs.replace(made_ceilings(None, None), ceilings=(cache,))}
+    cpu = msgspec.structs.replace(INTEL, last_level_cache_B=2**28)
+    seconds = 3 * 4 * 2**22 / (0.75 * 2.7e10)
+    held = said("vector_add", cpu, block=(256,), median_s=seconds, gathered=in_cache)
+    assert (
+        held["roof"].title
+        == "The caches are the nearer roof: 25 % of the time goes into something else"
+    )
 
 
 def test_without_ceilings_nothing_is_said_of_roofs() -> None:
