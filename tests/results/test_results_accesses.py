@@ -61,6 +61,24 @@ def test_scattered_lines_and_idle_lanes_are_named_with_what_to_change(
     assert idle.startswith("28 of the 128 lanes of a block have no thread")
 
 
+def test_what_to_change_fits_the_block_and_the_places_of_the_lanes(laboratory: Laboratory) -> None:
+    rows = counted(laboratory, "softmax", "naive", size={"B": 64, "D": 100}, block=(32,))
+    assert all(
+        "400 B apart: let neighbouring threads take neighbouring elements (an element" in said
+        for said in access_advice(rows)
+    )
+    assert len(access_advice(rows)) == 4
+    shared = counted(laboratory, "matmul", "naive", size={"N": 64}, block=(4, 8))
+    first = access_advice(shared)[0]
+    assert (
+        "for the 4 lanes along x want the same element, and those of the next row one 256 B"
+        in first
+    )
+    assert first.endswith("make the block wider along x.")
+    sparse = counted(laboratory, "spmv", "scalar", block=(128,))
+    assert any("for its lanes want scattered elements" in said for said in access_advice(sparse))
+
+
 def test_bank_conflicts_are_named_with_their_array(laboratory: Laboratory) -> None:
     profile = counted(laboratory, "transpose", "tiled", size={"N": 64}, block=(32, 8))
     (said,) = access_advice(profile)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from gpuexplorer.analysis.advice.advice import Advice
@@ -67,29 +67,38 @@ def scattered(situation: Situation) -> Advice | None:
     )
 
 
-def stride_B(profile: AccessProfile, number: int) -> int | None:
-    """Return how far apart neighbouring lanes are in most of a row's first request, in bytes.
-
-    Lanes at the same place do not count.
-    """
+def _steps_B(profile: AccessProfile, number: int) -> list[int]:
+    """Return how far apart neighbouring lanes are in a row's first request, in bytes."""
     first = profile.requests.first_of(number)
     if first is None:
-        return None
+        return []
     there = [place for place in profile.requests[first].offsets_B if place is not None]
-    steps = [b - a for a, b in pairwise(there) if a != b]
-    return max(set(steps), key=steps.count) if steps else None
+    return [b - a for a, b in pairwise(there)]
+
+
+def _stride_B(steps_B: Sequence[int]) -> int | None:
+    """Return the step that most lanes not at the same place have in common; None for none."""
+    moved = [step for step in steps_B if step]
+    found = max(set(moved), key=moved.count, default=None)
+    return found if found is not None and 2 * moved.count(found) > len(moved) else None
 
 
 def _scattered(profile: AccessProfile, number: int, row: AccessRow) -> str:
     sectors, used_B = row.sectors / row.requests, row.used_B / row.requests
     line, text = row.line, row.text
-    stride = stride_B(profile, number)
+    steps = _steps_B(profile, number)
+    stride = _stride_B(steps)
     shown = f"{sectors:.3g}"
     fetched = (
         f"Line {line} fetches {shown} sectors of {SECTOR_B} B for {used_B:.4g} B a request ({text})"
     )
-    if stride is None:
+    if not any(steps):  # not recorded
         return f"{fetched}: let neighbouring threads take neighbouring elements."
+    if stride is None:
+        return (
+            f"{fetched}, for its lanes want scattered elements: let neighbouring threads take "
+            "neighbouring elements."
+        )
     if abs(stride) <= row.width_B:
         return (
             f"{fetched}: neighbouring lanes take neighbouring elements, but few of them, or from "
@@ -101,6 +110,16 @@ def _scattered(profile: AccessProfile, number: int, row: AccessRow) -> str:
         return (
             f"{fetched}, for neighbouring lanes are {apart} B apart: swap x and y of the block, so "
             "that its threads lie along x."
+        )
+    if y == 1:
+        return (
+            f"{fetched}, for neighbouring lanes are {apart} B apart: let neighbouring threads take "
+            "neighbouring elements (an element a lane, or arrays instead of structs)."
+        )
+    if 1 < x < WARP and 0 in steps:
+        return (
+            f"{fetched}, for the {x} lanes along x want the same element, and those of the next "
+            f"row one {apart} B away: make the block wider along x."
         )
     return (
         f"{fetched}, for neighbouring lanes are {apart} B apart: swap x and y in its index, so "
