@@ -97,9 +97,13 @@ def strides(situation: Situation) -> Advice | None:
         roof, share = quantity(place.memory_roof_B_per_s, "B/s"), percent(place.memory)
         times = factor(1 / place.memory)
         facts = [f"the bytes needed move at {rate}, {share} of the measured {roof}: {times} less"]
-    facts.append("neighbouring threads are neighbours in memory for one of the two only")
+    facts.append(
+        "each thread takes pieces of its own"
+        if situation.neighbours == "pieces"
+        else "reads and writes do not both run along neighbouring elements"
+    )
     if change is not None:
-        facts.append(f"variant {change.variant} reads and writes whole rows")
+        facts.append(f"in variant {change.variant} neighbouring threads take neighbouring elements")
     return Advice(
         rule="strides",
         kind="speed",

@@ -111,7 +111,8 @@ def test_a_plain_transpose_far_from_the_roof_is_told_of_its_strides() -> None:
     ceilings = made_ceilings(memory=33.7e9)
     slow = said("transpose", median_s=0.0177, gathered={"ceilings": ceilings}, **run)["strides"]
     assert "1.90 GB/s, 5.6 % of the measured 33.7 GB/s: 17.8× less" in slow.evidence
-    assert "variant tiled reads and writes whole rows" in slow.evidence
+    assert "reads and writes do not both run along neighbouring elements" in slow.evidence
+    assert "in variant tiled neighbouring threads take neighbouring elements" in slow.evidence
     assert slow.change == Change(variant="tiled")
     assert slow.saves == pytest.approx(0.5)
     unknown = said("transpose", median_s=0.0177, **run)["strides"]  # without a calibration
@@ -129,6 +130,8 @@ def test_threads_that_take_pieces_of_their_own_go_in_strides_in_warps_alone() ->
     assert "strides" not in said("transpose", median_s=0.0177, **run)
     on_card = said("transpose", median_s=1e-3, on=H100, **run)
     assert on_card["strides"].change == Change(variant="tiled")
+    assert "each thread takes pieces of its own" in on_card["strides"].evidence
+    assert "do not both run" not in on_card["strides"].evidence
 
 
 # ---- occupancy
