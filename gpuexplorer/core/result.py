@@ -86,7 +86,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     max_noise: float = 0.005
     """Half the 95 % interval over the median that the run aimed at."""
     marked_throttled: int = 0
-    """Samples taken while the clock was held down; they are marked, and not in the figures."""
+    """Samples taken while the clock was held down; they are marked, and not in the figures unless
+    they are the majority."""
     outliers: int = 0
     """Samples far outside the rest; marked, and still in the figures."""
     dropped: int | None = None

@@ -61,6 +61,8 @@ class Summary:
     marked_throttled: int = 0
     """Samples at a clock that was held down, counted by ``core.series.examine`` alone, as what
     follows is; they are not among ``samples`` unless they are the majority."""
+    mostly_throttled: bool = False
+    """Whether they are the majority, and the figures those of a throttled device."""
     outliers: int = 0
     outlier_above_s: float | None = None
     warnings: tuple[str, ...] = ()

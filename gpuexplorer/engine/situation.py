@@ -16,6 +16,7 @@ from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import Phases, RunResult, Traffic
 from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.series.examine import is_most
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.telemetry import frequent
 from gpuexplorer.engine.protocol import Prepared
@@ -81,6 +82,7 @@ class Gatherer:
             resources=prepared.resources,
             suspect=suspect,
             marked_throttled=summary.marked_throttled,
+            mostly_throttled=summary.mostly_throttled,
             phases=phases_s or prepared.phases_s,
             throttle_reasons=frequent(looks, OFTEN),
             lasting_reasons=frequent(looks, MOSTLY),
@@ -103,8 +105,9 @@ def situation_of(
 ) -> Situation:
     """Return the situation of a run that is over; ``result`` is the record's own document."""
     timing = result.timing
+    mostly_throttled = is_most(timing.marked_throttled, timing.samples)
     summary = Summary(
-        samples=timing.samples - timing.marked_throttled,
+        samples=timing.samples - (0 if mostly_throttled else timing.marked_throttled),
         median_s=timing.median_s,
         mean_s=timing.mean_s,
         min_s=timing.min_s,
@@ -114,6 +117,7 @@ def situation_of(
         ci95_low_s=timing.ci95_low_s,
         ci95_high_s=timing.ci95_high_s,
         marked_throttled=timing.marked_throttled,
+        mostly_throttled=mostly_throttled,
     )
     return Gatherer(record.prepared, workload, devices).situation(
         summary,

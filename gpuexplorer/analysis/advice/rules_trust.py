@@ -64,7 +64,13 @@ def throttled(situation: Situation) -> Advice | None:
         clock = ", ".join([quantity(situation.clock_Hz, "Hz"), *_of_highest(situation)])
         parts.append(f"clock held at {clock}")
     if situation.marked_throttled:
-        parts.append(f"{count(situation.marked_throttled)} samples marked, not in the median")
+        marked_throttled = count(situation.marked_throttled)
+        parts.append(
+            f"{marked_throttled} samples marked, most of them, so the median is that of a "
+            "throttled device"
+            if situation.mostly_throttled
+            else f"{marked_throttled} samples marked, not in the median"
+        )
     slower = held is not None and held < HELD
     return Advice(
         rule="throttled",

@@ -112,6 +112,8 @@ class Situation:
     resources: Resources = field(default_factory=Resources)
     suspect: str | None = None
     marked_throttled: int = 0
+    mostly_throttled: bool = False
+    """Whether most samples are marked, so that the median is of them."""
     phases: Phases = field(default_factory=Phases)
     throttle_reasons: tuple[str, ...] = ()
     """What held the clock in a good part of the latest readings."""

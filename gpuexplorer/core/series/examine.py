@@ -31,11 +31,12 @@ def examine(
     unless they are the majority; outliers are in them.
     """
     marked = 0 if throttled is None else int(throttled.sum())
+    mostly_throttled = is_most(marked, len(samples_s))
     warnings = []
     used = samples_s
     if throttled is not None and marked:
         share = marked / len(samples_s)
-        if share <= 0.5:
+        if not mostly_throttled:
             used = samples_s[~throttled]
             warnings.append(
                 f"the clock was held down during {percent(share)} of the launches; they are marked "
@@ -51,10 +52,16 @@ def examine(
     return replace(
         summary,
         marked_throttled=marked,
+        mostly_throttled=mostly_throttled,
         outliers=int((used > above_s).sum()) if above_s is not None else 0,
         outlier_above_s=above_s,
         warnings=(*warnings, *odd),
     )
+
+
+def is_most(marked: int, samples: int) -> bool:
+    """Return whether so many marked samples are the majority, which the figures then are of."""
+    return 2 * marked > samples
 
 
 def _oddities(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from gpuexplorer.analysis.advice.advice import Advice
@@ -19,7 +20,17 @@ from gpuexplorer.core.change import Change
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.result import Phases
 from gpuexplorer.core.sample import Reading
-from tests.support.situations import H100, INTEL, POCL, made_ceilings, situation
+from gpuexplorer.core.series.examine import examine
+from gpuexplorer.engine.situation import Gatherer
+from tests.support.situations import (
+    H100,
+    INTEL,
+    POCL,
+    made_ceilings,
+    made_prepared,
+    shipped,
+    situation,
+)
 
 
 def said(*arguments: Any, **changes: Any) -> dict[str, Advice]:
@@ -373,6 +384,23 @@ def test_a_clock_that_heat_or_a_fault_holds_is_said_with_its_reasons() -> None:
     found = said(on=H100, block=(32, 8), gathered={"readings": readings})
     assert found["throttled"].evidence == "power brake; clock held at 1.40 GHz, 71 % of 1.98 GHz"
     assert "at-limit" not in found
+
+
+def test_marked_samples_are_said_to_be_out_of_the_median_only_where_they_are() -> None:
+    """Most of 50 samples marked: the median is theirs."""
+    prepared, devices = made_prepared("matmul", H100)
+    gatherer = Gatherer(prepared, shipped()["matmul"], devices)
+
+    def evidence(marked: int) -> str:
+        summary = examine(np.full(50, 1e-2), throttled=np.arange(50) < marked)
+        said = throttled(gatherer.situation(summary))
+        assert said is not None
+        return said.evidence
+
+    assert evidence(20) == "20 samples marked, not in the median"
+    assert evidence(40) == (
+        "40 samples marked, most of them, so the median is that of a throttled device"
+    )
 
 
 def test_the_devices_own_power_limit_is_a_remark_and_no_doubt() -> None:

@@ -27,6 +27,7 @@ def test_throttled_samples_are_marked_and_not_in_the_figures() -> None:
     series[throttled] *= 2
     found = examine(series, throttled=throttled)
     assert found.marked_throttled == 100
+    assert not found.mostly_throttled
     assert found.median_s == pytest.approx(1.0, rel=0.01)
     assert found.p95_s < 1.1
     assert found.warnings == (
@@ -39,6 +40,7 @@ def test_a_throttled_majority_stays_in_the_figures_and_is_said() -> None:
     series = rng(43).normal(1.0, 0.01, 100)
     found = examine(series, throttled=np.arange(100) >= 30)
     assert found.samples == 100
+    assert found.mostly_throttled
     assert "70 %" in found.warnings[0]
     assert "throttled device" in found.warnings[0]
 
