@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from gpuexplorer.analysis.advice.accesses import access_advice
+from gpuexplorer.analysis.advice.accesses import access_advice, scattered
 from gpuexplorer.core.accesses import WARP, AccessLook, AccessProfile, AccessRequests
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.sheet import Medium
@@ -21,6 +21,7 @@ from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
 from gpuexplorer.workloads.planning import make_plan
 from tests.backends.opencl_support import device
+from tests.support.situations import situation
 
 pytestmark = pytest.mark.skipif("Portable" in device().driver, reason="notes need C++ for OpenCL")
 
@@ -56,6 +57,8 @@ def test_scattered_lines_and_idle_lanes_are_named_with_what_to_change(
 ) -> None:
     profile = counted(laboratory, "matmul", "uncoalesced", size={"N": 64}, block=(5, 20))
     first, *others, idle = access_advice(profile)
+    advice = scattered(situation(gathered={"accesses": [profile]}))
+    assert advice is not None and advice.title == "A warp fetches more than it uses"
     assert first.startswith("Line 9 fetches") and "swap x and y in its index" in first
     assert all(said.startswith("Line ") for said in others)
     assert idle.startswith("28 of the 128 lanes of a block have no thread")
@@ -84,6 +87,8 @@ def test_bank_conflicts_are_named_with_their_array(laboratory: Laboratory) -> No
     (said,) = access_advice(profile)
     assert said.startswith("Line 25 takes 32 passes a request through the banks where 1 would do")
     assert "rows of tile" in said
+    advice = scattered(situation(gathered={"accesses": [profile]}))
+    assert advice is not None and advice.title == "A warp waits for its banks"
     padded = counted(laboratory, "transpose", "padded", size={"N": 64}, block=(32, 8))
     assert access_advice(padded) == ()
 

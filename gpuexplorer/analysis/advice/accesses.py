@@ -18,6 +18,8 @@ from gpuexplorer.core.accesses import (
 )
 from gpuexplorer.core.units import count
 
+FETCHES = "A warp fetches more than it uses"
+WAITS = "A warp waits for its banks"
 LEAST_FACTOR = 2.0
 """Lines that fetch less than this many times what they could are not worth a word."""
 LEAST_SHARE = 0.05
@@ -29,38 +31,40 @@ def access_advice(profile: AccessProfile) -> tuple[str, ...]:
 
     The worst places come first.
     """
-    return (*_places(profile), *_idle(profile))
+    return (*(sentence for _, sentence in _places(profile)), *_idle(profile))
 
 
-def _places(profile: AccessProfile) -> list[str]:
+def _places(profile: AccessProfile) -> list[tuple[str, str]]:
+    """Return what such a place costs in a few words, and its sentence, of each; the worst first."""
     rows = profile.rows
     all_sectors = sum(row.sectors for row in rows)
     all_passes = sum(row.passes for row in rows)
     found = [
-        (row.sectors / all_sectors, _scattered(profile, number, row))
+        (row.sectors / all_sectors, FETCHES, _scattered(profile, number, row))
         for number, row in enumerate(rows)
         if row.sectors >= LEAST_FACTOR * row.least_sectors
         and row.fetched_B > row.asked_B  # lanes that share an element fetch it once
         and row.sectors > max(row.requests, LEAST_SHARE * all_sectors)
     ]
     found += [
-        (row.passes / all_passes, _conflicting(row))
+        (row.passes / all_passes, WAITS, _conflicting(row))
         for row in rows
         if row.passes >= LEAST_FACTOR * row.least_passes and row.passes > LEAST_SHARE * all_passes
     ]
-    return [sentence for _, sentence in sorted(found, key=lambda one: -one[0])]
+    return [(cost, sentence) for _, cost, sentence in sorted(found, key=lambda one: -one[0])]
 
 
 def scattered(situation: Situation) -> Advice | None:
     """Say which line fetches or waits for more than it uses, where accesses were counted."""
-    said = [sentence for profile in situation.accesses for sentence in _places(profile)]
+    said = [place for profile in situation.accesses for place in _places(profile)]
     if not said:
         return None
-    evidence = said[0].removesuffix(".")
+    title, sentence = said[0]
+    evidence = sentence.removesuffix(".")
     return Advice(
         rule="scattered",
         kind="place",
-        title="A warp fetches more than it uses",
+        title=title,
         evidence=f"{evidence} ({METHOD})",
         saves=0.0,
         section="A line that fetches more than it uses",
