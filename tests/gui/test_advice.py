@@ -18,14 +18,15 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.analysis.advice import choose
 from gpuexplorer.analysis.advice.advice import Advice
+from gpuexplorer.analysis.advice.rules_time import transfers
 from gpuexplorer.core import resources
 from gpuexplorer.core.change import Change
-from gpuexplorer.core.result import TelemetrySummary
+from gpuexplorer.core.result import Phases, TelemetrySummary
 from gpuexplorer.gui.model.fit import first_knobs, with_change
 from gpuexplorer.gui.model.steady import HOLD_S, NEW_WORDS_S, Steady
 from gpuexplorer.gui.panels.advice import AdviceCard
 from tests.gui.driver import until, wait_measured
-from tests.support.situations import made_ceilings, shipped
+from tests.support.situations import made_ceilings, shipped, situation
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.main_window import MainWindow
@@ -116,6 +117,18 @@ def test_every_rule_is_explained_under_a_heading_of_the_page() -> None:
 
 
 # ---- the window
+
+
+def test_the_button_that_leaves_copies_out_of_the_samples_promises_no_time(qtbot: QtBot) -> None:
+    phases = Phases(host_to_device=8e-3, kernel=2e-3, device_to_host=0.0)
+    run = situation(switches={"include_transfers": True}, gathered={"phases_s": phases})
+    advice = transfers(run)
+    assert advice is not None
+    card = AdviceCard()
+    qtbot.addWidget(card)
+    card.show_advice(advice, fresh=True)
+    assert card.apply_button.text() == "Use the kernel alone"
+    assert card.apply_button.toolTip() == "Set the kernel alone. Ctrl+Z takes it back."
 
 
 def cards(window: MainWindow) -> list[AdviceCard]:

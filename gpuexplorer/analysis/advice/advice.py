@@ -40,13 +40,15 @@ class Advice:
     saves: float
     section: str
     change: Change | None = None
+    takes: float = 0.0
+    """Share of the time that what it speaks of takes, where no knob saves it; it ranks by that."""
 
     @property
     def weight(self) -> tuple[int, float]:
         """What advice is ranked by: doubts in the order of the rules, then the time it may save."""
         if self.kind == "trust":
             return 2, 0.0
-        return (1, self.saves) if self.kind == "speed" else (0, 0.0)
+        return (1, self.saves or self.takes) if self.kind == "speed" else (0, 0.0)
 
 
 Rule = Callable[[Situation], Advice | None]

@@ -354,7 +354,10 @@ def with_transfers(upload_s: float, kernel_s: float) -> dict[str, Advice]:
 def test_copies_that_dominate_are_said_and_can_be_left_out() -> None:
     advice = with_transfers(8e-3, 2e-3)["transfers"]
     assert advice.title == "Copies take 80 % of each sample"
+    assert advice.evidence.endswith("; keep data on the device between kernels")
     assert advice.change == Change(include_transfers=False)
+    assert advice.saves == 0, "leaving copies out of the samples saves none of them"
+    assert advice.weight[1] == pytest.approx(0.8)
     assert "transfers" not in with_transfers(1e-3, 9e-3)
 
 
