@@ -50,9 +50,14 @@ def transfers(situation: Situation) -> Advice | None:
 
 
 def short_launch(situation: Situation) -> Advice | None:
-    """Say that a program around this kernel would spend its time launching it."""
+    """Say that a program around this kernel would spend its time launching it.
+
+    A library on the CPU is called, and launches nothing.
+    """
     seconds = situation.median_s
     if situation.config.include_transfers or not 0 < seconds < SHORT_S:
+        return None
+    if situation.library and not situation.is_gpu:
         return None
     evidence = [
         f"{quantity(seconds, 's')} a launch, and starting one costs the host "
@@ -65,7 +70,9 @@ def short_launch(situation: Situation) -> Advice | None:
     return Advice(
         rule="short-launch",
         kind="speed",
-        title="The kernel is about as short as the launch that starts it",
+        title="The kernel is about as short as the launch that starts it"
+        if seconds <= 2 * LAUNCH_S
+        else "Launching takes a good part of so short a kernel",
         evidence="; ".join(evidence),
         saves=min(0.5, LAUNCH_S / (seconds + LAUNCH_S)),
         section="Launches that are too short",

@@ -372,7 +372,16 @@ def test_with_transfers_only_the_kernels_share_can_be_saved() -> None:
 def test_a_launch_too_short_leads_to_a_larger_size() -> None:
     advice = said(on=H100, size={"": 64}, block=(32, 8), median_s=4e-6)["short-launch"]
     assert advice.change is not None and advice.change.size["N"] > 64
+    assert advice.title == "The kernel is about as short as the launch that starts it"
+    longer = said(on=H100, size={"": 64}, block=(32, 8), median_s=15e-6)["short-launch"]
+    assert longer.title == "Launching takes a good part of so short a kernel"
     assert "short-launch" not in said(on=H100, size={"": 64}, block=(32, 8), median_s=40e-6)
+
+
+def test_a_library_on_the_cpu_launches_nothing() -> None:
+    called = msgspec.structs.replace(INTEL, libraries=("numpy.matmul",))
+    found = said(on=called, variant="numpy", size={"": 16}, median_s=4e-6)
+    assert "short-launch" not in found
 
 
 # ---- trust
