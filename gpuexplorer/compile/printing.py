@@ -19,6 +19,8 @@ TAKE = "gpux_take_printed"
 """The kernel that copies the buffer out, and empties it."""
 MOST_WORDS = 8192
 """Words of 64 bits that are kept of what a launch prints: a call takes one and one an argument."""
+MOST_LETTERS = 1 << 20
+"""Letters that are kept of it: a literal in the source and a width can make many of one word."""
 MORE = "\n(more was printed than is kept)\n"
 PRINTING = f"""\
 __global ulong gpux_printed[{MOST_WORDS}];
@@ -62,9 +64,10 @@ class Printed:
     def text(self, words: Sequence[int]) -> str:
         """Return what was printed; its last line says where there was more than is kept.
 
-        ``words`` are those of the buffer, their number first.
+        ``words`` are those of the buffer, their number first. Zero bytes, which no terminal shows,
+        are left out.
         """
-        wanted, at = int(words[0]), 1
+        wanted, at, letters = int(words[0]), 1, 0
         end = 1 + min(wanted, MOST_WORDS)
         out: list[str] = []
         while at < end:
@@ -75,7 +78,11 @@ class Printed:
             count = sum(m[5] != "%" for m in _CONVERSION.finditer(form))
             if at + 1 + count > end:
                 break
-            out.append(_formatted(form, iter(words[at + 1 : at + 1 + count])))
+            one = _formatted(form, iter(words[at + 1 : at + 1 + count])).replace("\0", "")
+            letters += len(one)
+            if letters > MOST_LETTERS:
+                break
+            out.append(one)
             at += 1 + count
         if at <= wanted:
             out.append(MORE)

@@ -17,6 +17,8 @@ from gpuexplorer.core.statistics import relative_error
 from gpuexplorer.core.units import listed
 
 RUN_SCHEMA = "gpuexplorer/run/1"
+MOST_PRINTED = 16 << 20
+"""Characters of what kernels printed: no message of an engine's holds more."""
 
 TrafficKind = Literal["compulsory", "requested", "dram", "l2", "pcie"]
 TrafficSource = Literal["model", "counted", "gpm", "cupti", "ncu", "nvml"]
@@ -288,7 +290,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     not_verified: str | None = None
     """Why the result could not be checked; None where it was, or the reason is not known."""
     printed: str | None = None
-    """What the kernels printed in the launch that was checked, as far as it was kept."""
+    """What the kernels printed in the launch that was checked, as far as it was kept: their text
+    as it is, of ``MOST_PRINTED`` characters at the most."""
 
     @property
     def verified(self) -> bool:

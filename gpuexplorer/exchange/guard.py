@@ -19,8 +19,8 @@ from gpuexplorer.core.text import brief
 MOST_DEPTH = 32
 MOST_VALUES = 16_000_000
 """Values and keys in one text: four runs of the greatest length."""
-MOST_TEXT_B = 1 << 20
-"""The longest single string."""
+MOST_TEXT_B = 16 << 20
+"""The longest single string: what kernels printed is much of a document."""
 
 _OPENING = (b"{", b"[")
 _CLOSING = (b"}", b"]")

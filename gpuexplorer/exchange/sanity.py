@@ -14,12 +14,12 @@ import msgspec
 import numpy as np
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.result import RUN_SCHEMA, RunResult
+from gpuexplorer.core.result import MOST_PRINTED, RUN_SCHEMA, RunResult
 
 MOST_SAMPLES = 4_000_000
 MOST_SECONDS = 1e9
 MOST_TEXT = 10_000
-"""Characters of a single text of a run."""
+"""Characters of a single text of a run, but for what its kernels printed."""
 _ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
 
 
@@ -43,8 +43,9 @@ def _wrong(result: RunResult) -> Iterator[str]:
         yield "an id has 8 to 64 letters and digits"
     if not is_time(result.time_utc):
         yield f"'{result.time_utc[:40]}' is not a time with its zone"
-    rest = msgspec.structs.replace(result, samples_s=[], batches=[])
+    rest = msgspec.structs.replace(result, samples_s=[], batches=[], printed=None)
     yield from _wrong_values(msgspec.to_builtins(rest), "")  # first: no sentence holds such numbers
+    yield from _wrong_text(result.printed or "", "printed", MOST_PRINTED)
     yield from _wrong_samples(result)
     yield from _wrong_config(result)
 
@@ -104,15 +105,19 @@ def _wrong_values(value: Any, place: str) -> Iterator[str]:
         for part in value:
             yield from _wrong_values(part, place)
     elif isinstance(value, str):
-        if len(value) > MOST_TEXT:
-            yield f"{place} has {len(value)} letters"
-        elif "\0" in value:
+        yield from _wrong_text(value, place, MOST_TEXT)
+        if "\0" in value:
             yield f"{place} holds a zero byte"
     elif isinstance(value, int):
         if not -(2**63) <= value < 2**63:
             yield f"{place} is too large a number"
     elif isinstance(value, float) and not math.isfinite(value):
         yield f"{place} is not a finite number"
+
+
+def _wrong_text(value: str, place: str, most: int) -> Iterator[str]:
+    if len(value) > most:
+        yield f"{place} has {len(value)} letters"
 
 
 def is_time(text: str) -> bool:

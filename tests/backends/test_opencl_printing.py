@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gpuexplorer.charts.facts import SHOWN_LINES, facts
-from gpuexplorer.compile.printing import MORE, MOST_WORDS, Printed
+from gpuexplorer.compile.printing import MORE, MOST_LETTERS, MOST_WORDS, Printed
 from tests.backends.opencl_support import device, made_workload, ready_runner
 from tests.support.results import made_result
 
@@ -44,3 +44,10 @@ def test_the_figures_show_its_first_lines() -> None:
     (row,) = [row for row in facts(result) if row[0] == "printed"]
     assert row[1] == "31 lines"
     assert row[2].splitlines() == ["a\ufffd[2J", *["b"] * (SHOWN_LINES - 1), "…"]
+
+
+def test_a_long_text_of_few_words_is_cut_between_calls_and_zero_bytes_are_left_out() -> None:
+    line = "x" * (MOST_LETTERS // 4) + "%c\n"
+    text = Printed((line,)).text([20, *(w for _ in range(10) for w in (0, 0))])
+    assert len(text) <= MOST_LETTERS + len(MORE) and text.endswith(f"x\n{MORE}")
+    assert "\0" not in text and Printed(("a\0b\n",)).text([1, 0]) == "ab\n"

@@ -10,9 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.result import MOST_PRINTED
 from gpuexplorer.exchange import files, formats, read_nvbench
 from gpuexplorer.exchange.document import run_json
 from gpuexplorer.exchange.formats import read_runs
@@ -114,7 +116,7 @@ def test_what_is_too_much_is_refused_before_it_is_built(
         (tmp_path / "bomb.json").write_bytes(bomb)
         assert "more than 1,000 values" in refused(tmp_path / "bomb.json")
     with pytest.raises(InputError, match="a text is too long"):
-        look_over(b'{"a": "' + b"y" * (2 << 20) + b'"}', tmp_path / "f")
+        look_over(b'{"a": "' + b"y" * (17 << 20) + b'"}', tmp_path / "f")
     monkeypatch.setattr(formats, "MOST_FILE_B", 1000)
     (tmp_path / "large.json").write_bytes(b"{" + b" " * 2000 + b"}")
     assert "larger than" in refused(tmp_path / "large.json")
@@ -155,3 +157,13 @@ def test_a_count_that_no_float_holds_is_refused(tmp_path: Path, field: str, numb
 
     said = refused(changed(tmp_path / "run.json", enlarge))
     assert f"timing.{field} is too large a number" in said
+
+
+def test_whatever_kernels_printed_is_imported(tmp_path: Path) -> None:
+    printed = "<tid 3> a<b\x1b[2J\n" * 8192 + "\0" + "n" * (2 << 20)
+    run = msgspec.structs.replace(made_run(), printed=printed)
+    (tmp_path / "run.json").write_bytes(run_json(run))
+    assert read_runs(tmp_path / "run.json").runs[0].printed == printed
+    endless = msgspec.structs.replace(run, printed="n" * (MOST_PRINTED + 1))
+    (tmp_path / "run.json").write_bytes(run_json(endless))
+    assert "too long" in refused(tmp_path / "run.json")

@@ -165,3 +165,14 @@ def test_words_of_which_fewer_than_five_letters_are_seen_are_not_drawn(qtbot: Qt
     words.setFixedSize(90, 20)
     blank.setFixedSize(90, 20)
     assert words.grab().toImage() != blank.grab().toImage()
+
+
+def test_words_that_look_like_markup_are_told_as_they_are(qtbot: QtBot) -> None:
+    words = Words("no <b>operator</b> for it")
+    qtbot.addWidget(words)
+    words.show()
+    words.setFixedWidth(40)
+    event = QHelpEvent(QEvent.Type.ToolTip, QPoint(2, 2), words.mapToGlobal(QPoint(2, 2)))
+    assert words.event(event)
+    assert "&lt;b&gt;operator" in QToolTip.text()
+    QToolTip.hideText()

@@ -127,3 +127,16 @@ def test_a_file_appears_whole_or_not_at_all(saved: Path, monkeypatch: pytest.Mon
 
 def test_the_schema_is_the_one_the_help_names() -> None:
     assert contents().document.schema == SESSION_SCHEMA == "gpuexplorer/session/1"
+
+
+def test_a_session_of_a_kernel_that_prints_comes_back(tmp_path: Path) -> None:
+    printed = "<tid 3> a<b\x1b[2J\r\n" * 8192 + "\0"
+    made = contents()
+    runs = [
+        msgspec.structs.replace(r, prepared=msgspec.structs.replace(r.prepared, printed=printed))
+        for r in made.document.runs
+    ]
+    made.document = msgspec.structs.replace(made.document, runs=runs)
+    write_session(made, tmp_path / "bench.gpux")
+    read = read_session(tmp_path / "bench.gpux")
+    assert [r.prepared.printed for r in read.document.runs] == [printed] * len(runs)

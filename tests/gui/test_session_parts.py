@@ -20,8 +20,10 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.result import Resources
-from gpuexplorer.core.sweep import SweepDocument
+from gpuexplorer.core.studies import study_json
+from gpuexplorer.core.sweep import SweepDocument, sweep_json
 from gpuexplorer.gui.model import compare_file, lab_file, map_file, tried, versions_file
+from gpuexplorer.gui.model import sweep as sweep_file
 from gpuexplorer.gui.model.compare import CompareModel
 from gpuexplorer.gui.model.compare_file import HeldComparison, ListedContestant
 from gpuexplorer.gui.model.job import Held
@@ -377,3 +379,72 @@ def test_devices_of_other_machines_are_shown_as_they_are() -> None:
     wanted = MapOf("naive", RunRequest(workload="matmul"), Grid((8, 16), (1, 2)), other)
     read = map_file.decode(map_file.encode(a_map(wanted=wanted)), "a.gpux")
     assert read.surface.wanted.device == other
+
+
+# ---- what a kernel or a compiler said
+
+SAID = "mine.cu:3: no <b>conversion</b> to vector<float>\x1b[0m"
+PRINTED = "<tid 3> a<b\x1b[2J\r\n" * 8192 + "\0"
+
+
+def test_parts_with_what_kernels_printed_and_compilers_said_come_back() -> None:
+    sweep = made_sweep()
+    *measured, skipped = sweep.runs
+    swept = [
+        msgspec.structs.replace(e, run=msgspec.structs.replace(e.run, printed=PRINTED))
+        for e in measured
+        if e.run is not None
+    ]
+    swept.append(msgspec.structs.replace(skipped, skipped=SAID))
+    sweep = msgspec.structs.replace(sweep, runs=swept)
+    read = sweep_file.decode(sweep_json(sweep), "a.gpux")
+    assert [c.skipped or (c.result and c.result.printed) for c in read.cells] == [
+        PRINTED, PRINTED, SAID
+    ]  # fmt: skip
+    cells = list(a_map().surface.cells)
+    cells[-1] = MapCell(cells[-1].block, "failed", SAID)
+    held = HeldMap(a_map(cells=cells).surface, lambda: sweep)
+    surface = map_file.decode(map_file.encode(held), "a.gpux").surface
+    assert surface.cells == cells and surface.runs == sweep
+    failed = [
+        msgspec.structs.replace(e, reason=SAID if e.reason is not None else None)
+        for e in TUNING.evaluations
+    ]
+    tuning = msgspec.structs.replace(TUNING, evaluations=tuple(failed))
+    one = Held(Tried(tuning.evaluations, tuning))
+    assert tried.decode(tried.encode(one), "a.gpux").result.tuning == tuning
+
+
+def test_a_comparison_with_what_kernels_printed_comes_back() -> None:
+    made = made_comparison()
+    contestants = [
+        msgspec.structs.replace(one, run=msgspec.structs.replace(one.run, printed=PRINTED))
+        for one in made.contestants
+    ]
+    held = dataclasses.replace(
+        a_comparison(), result=msgspec.structs.replace(made, contestants=contestants)
+    )
+    read = compare_file.decode(compare_file.encode(held), "a.gpux").result
+    assert read is not None and [one.run.printed for one in read.contestants] == [PRINTED] * 2
+
+
+@pytest.mark.parametrize("kind", sorted(STUDIES))
+def test_studies_with_what_compilers_said_come_back(kind: str) -> None:
+    study = json.loads(study_json(STUDIES[kind]))
+    for step in study.get("points", study.get("rows", [])):
+        skipped = step.get("skipped", "")
+        if isinstance(skipped, dict):
+            step["skipped"] = dict.fromkeys(skipped, SAID)
+        elif skipped:
+            step["skipped"] = SAID
+    data = json.dumps({"schema": lab_file.SCHEMA, "studies": [study]}).encode()
+    lab_file.decode(data, "a.gpux")
+
+
+def test_a_text_that_none_can_have_said_is_refused() -> None:
+    sweep = made_sweep()
+    entry = msgspec.structs.replace(sweep.runs[-1], skipped="n" * 20_001)
+    with pytest.raises(InputError, match="too long"):
+        sweep_file.decode(
+            sweep_json(msgspec.structs.replace(sweep, runs=[*sweep.runs[:-1], entry])), "a.gpux"
+        )

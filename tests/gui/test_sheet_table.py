@@ -184,3 +184,10 @@ def test_names_are_read_where_the_columns_are_scrolled(table: SheetTable) -> Non
         QApplication.processEvents()
         assert table.columnWidth(0) > metrics.horizontalAdvance("off") + 12, width
     assert table.horizontalScrollBar().maximum() > 0
+
+
+def test_what_a_compiler_said_is_shown_as_it_is_in_the_tip(table: SheetTable) -> None:
+    said = "no <b>operator</b> for a vector<float>"
+    table.show_sheet(Sheet("A sheet", COLUMNS, (Row("one", {}, said, {}, said, "skipped"),)))
+    tip = str(table.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole))
+    assert "<b>" not in tip and "&lt;b&gt;operator" in tip

@@ -1,13 +1,15 @@
 """Documents in session files: one way to decode them, and what holds for every one.
 
 Limits of figures and names stand in the types (see ``core.fields``). What a file says is shown as
-words, so no text may hold markup or control characters, whatever its field.
+words, so no text may hold markup or control characters, but for those that quote a kernel or a
+compiler: these are shown as plain text.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Iterable
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -15,10 +17,13 @@ import msgspec
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.fields import Name, Positive, Symbol, Tunable
+from gpuexplorer.core.result import MOST_PRINTED
 from gpuexplorer.core.text import brief
 
 MAX_TEXT = 20_000
 """Characters of a text."""
+_QUOTED = {"printed": MOST_PRINTED, "reason": MAX_TEXT, "skipped": MAX_TEXT}
+"""Fields that hold what a kernel printed or a compiler said, and the most characters of one."""
 _MARKUP = re.compile(r"<[A-Za-z/!?]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -88,14 +93,14 @@ def check_texts(value: object) -> None:
     """Raise InputError for a text with markup or control characters, or one far too long.
 
     Labels of the window may take markup for formatting; what a file says is words and no more.
-    Whole numbers of more than 64 bits are refused too.
+    What is quoted of a kernel or a compiler has a limit of its length alone. Whole numbers of more
+    than 64 bits are refused too.
     """
     waiting = [value]
     while waiting:
         one = waiting.pop()
         if isinstance(one, str):
-            if len(one) > MAX_TEXT:
-                raise InputError("a text is far too long")
+            _check_length(one, MAX_TEXT)
             if _MARKUP.search(one) or _CONTROL.search(one):
                 raise InputError("a text holds markup or control characters")
         elif isinstance(one, int) and not -(2**63) <= one < 2**63:
@@ -104,13 +109,30 @@ def check_texts(value: object) -> None:
             waiting += _inside(one)
 
 
+def _check_length(text: str, most: int) -> None:
+    if len(text) > most:
+        raise InputError("a text is far too long")
+
+
 def _inside(value: Any) -> list[object]:
+    """Return what a value holds; quoted texts are left out, once their length was looked at."""
     if isinstance(value, msgspec.Struct):
-        return [getattr(value, name) for name in value.__struct_fields__]
-    if dataclasses.is_dataclass(value):
-        return [getattr(value, field.name) for field in dataclasses.fields(value)]
-    if isinstance(value, dict):
+        names: Iterable[str] = value.__struct_fields__
+    elif dataclasses.is_dataclass(value):
+        names = (field.name for field in dataclasses.fields(value))
+    elif isinstance(value, dict):
         return [*value, *value.values()]
-    if isinstance(value, (list, tuple)):
+    elif isinstance(value, (list, tuple)):
         return [one for one in value if not isinstance(one, float)]  # samples are many
-    return []
+    else:
+        return []
+    found = list[object]()
+    for name in names:
+        part = getattr(value, name)
+        if part is None or name not in _QUOTED:
+            found.append(part)
+            continue
+        for text in part.values() if isinstance(part, dict) else [part]:
+            _check_length(text, _QUOTED[name])
+        found += part if isinstance(part, dict) else ()
+    return found

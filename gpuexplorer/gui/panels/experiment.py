@@ -221,9 +221,9 @@ class ExperimentPanel(ScrollArea):
         experiment = self._experiment
         knobs, manifest = experiment.knobs, experiment.workload.manifest
         self._fill(self.workload_box, experiment.workload_offers(), knobs.workload)
-        self.workload_box.setToolTip(plain_tip(tr(manifest.summary)))
+        self.workload_box.setToolTip(tr(manifest.summary))
         self._fill(self.variant_box, experiment.variant_offers(), knobs.variant)
-        self.variant_box.setToolTip(plain_tip(tr(experiment.variant.teaches)))
+        self.variant_box.setToolTip(tr(experiment.variant.teaches))
         self._fill(self.precision_box, experiment.precision_offers(), knobs.precision)
         shape = (knobs.workload, knobs.variant, id(experiment.workload))
         if shape != self._shape:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QToolTip
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.language import tr
 from gpuexplorer.gui.model.map_look import place_of
+from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.plots.map_drawing import MapDrawing
 
 STEPS = {
@@ -123,8 +124,8 @@ class MapCanvas(MapDrawing):
             if number is None or self._held is None or self._look is None:
                 QToolTip.hideText()
             else:
-                words = self._look.cell_words(self._held.cells[number])
+                words = self._look.cell_words(self._held.cells[number]).replace(": ", "\n", 1)
                 box = self.cell_rect(number).toAlignedRect()
-                QToolTip.showText(event.globalPos(), tr(words.replace(": ", "\n", 1)), self, box)
+                QToolTip.showText(event.globalPos(), plain_tip(tr(words)), self, box)
             return True
         return super().event(event)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QToolTip, QWidget
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.told import told
 from gpuexplorer.core.language import tr
+from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.show.heat import SCALE_WIDTH
 from gpuexplorer.gui.show.legend import SIDE_PX, Entry, Head, entries_of
 from gpuexplorer.gui.show.panel import PanelView
@@ -215,7 +216,7 @@ class ChartView(ScrollArea):
             view.show_rings(self._hovered, self._current)
 
     def _tell(self, at: QPoint, key: str) -> None:
-        QToolTip.showText(at, tr(self._words(key) if key else ""), self)
+        QToolTip.showText(at, plain_tip(tr(self._words(key) if key else "")), self)
 
 
 def _scale_px(view: PanelView) -> int:

@@ -29,6 +29,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from gpuexplorer.core.language import about, tr
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet, told
+from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
 
@@ -169,7 +170,7 @@ class SheetModel(QAbstractTableModel):
                 lines.append(words)
         if row.key and self._act:
             lines.append(tr(self._act))
-        return "\n".join(lines)
+        return plain_tip("\n".join(lines))
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Roles.DisplayRole

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import count, plural
+from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.scroll_room import ScrollArea
 
@@ -65,7 +66,7 @@ class JobForm(ScrollArea):
         lines = [f"{count(number)} × {reason}" for reason, number in reasons[:SHOWN_REASONS]]
         if (more := len(reasons) - SHOWN_REASONS) > 0:
             lines.append(plural(more, "and {number} more reason", "and {number} more reasons"))
-        self.reasons.setToolTip(tr("\n".join(f"{count(n)} × {r}" for r, n in reasons)))
+        self.reasons.setToolTip(plain_tip(tr("\n".join(f"{count(n)} × {r}" for r, n in reasons))))
         for label, words in (
             (self.total, total), (self.reasons, "\n".join(lines)), (self.estimate, takes),
         ):  # fmt: skip

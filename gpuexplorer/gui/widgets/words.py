@@ -15,6 +15,7 @@ from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QResi
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from gpuexplorer.core.language import as_is, tr
+from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.widgets.late import scrolled
 
 LEAST_WIDTH = 24
@@ -30,7 +31,7 @@ def tells_cut(widget: QWidget, event: QEvent, cut: Callable[[], str]) -> bool:
     if not isinstance(event, QHelpEvent) or event.type() != QEvent.Type.ToolTip:
         return False
     parts = [cut(), widget.toolTip()]
-    QToolTip.showText(event.globalPos(), tr("\n".join(p for p in parts if p)), widget)
+    QToolTip.showText(event.globalPos(), plain_tip(tr("\n".join(p for p in parts if p))), widget)
     return True
 
 
