@@ -356,13 +356,13 @@ class Store(Closing):
         with self._database.write() as connection:
             sql.marks.note(connection, run_id, text)
 
-    def delete(self, ids: str | Iterable[str]) -> Deletion:
+    def delete(self, ids: str | Iterable[str], *, unmarked: bool = False) -> Deletion:
         """Take runs out of the list; ``undelete`` brings them back until they are purged.
 
-        A run that is going stays.
+        A run that is going stays; with ``unmarked`` also one with a star, a tag or a note.
         """
         with self._database.write() as connection:
-            return sql.marks.remove(connection, _ids(ids))
+            return sql.marks.remove(connection, _ids(ids), unmarked=unmarked)
 
     def undelete(self, deletion: Deletion | int | None = None) -> int:
         """Bring back what a deletion took away, None for the latest; return how many runs."""

@@ -175,12 +175,22 @@ def files_and_command(
 def more_rounds(qtbot: QtBot, window: MainWindow, view: CompareView) -> None:
     before = view.model.result
     assert before is not None
+    starred, unmarked = (one.run.id for one in before.contestants)
+    with Store.open() as store:
+        store.star([starred], True)
     assert view.head.pause.text() == "Continue"
     click(window, "comparePause")
     until(qtbot, lambda: not view.running)
     more = view.model.result
     assert more is not None and more.rounds > before.rounds
-    assert {c.run.id for c in more.contestants}.isdisjoint(c.run.id for c in before.contestants)
+    ids = {c.run.id for c in more.contestants}
+    assert ids.isdisjoint({starred, unmarked})
+
+    def listed() -> set[str]:
+        with Store.open_to_read() as store:
+            return {row.id for row in store.find(Query())} & {*ids, starred, unmarked}
+
+    until(qtbot, lambda: listed() == {*ids, starred})
 
 
 def test_stopping_keeps_the_rounds_that_were_done(qtbot: QtBot, open_window: OpenWindow) -> None:

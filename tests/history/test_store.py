@@ -500,3 +500,14 @@ def test_the_order_of_size_symbols_does_not_matter(store: Store) -> None:
     store.save_tuned(made_tuned(config=made_config(size={"N": 8, "M": 4})))
     found = store.find_tuned("0" * 64, "naive", {"M": 4, "N": 8}, "fp32", "cpu:Example")
     assert found is not None
+
+
+def test_of_what_is_replaced_a_user_s_own_stay(store: Store) -> None:
+    store.add_all(made_run(n) for n in range(5))
+    made = [made_run(n).id for n in range(5)]
+    store.star([made[0]], True)
+    store.tag([made[1]], "first", True)
+    store.note(made[2], "as it was")
+    assert store.delete(made, unmarked=True).runs == 2
+    assert set(ids(store, Query())) == set(made[:3])
+    assert store.undelete() == 2

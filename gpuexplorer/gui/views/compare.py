@@ -306,11 +306,16 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
             self._replace_kept(job.result, job.keeping)
 
     def _replace_kept(self, result: ComparisonResult, keeping: Keeping) -> None:
-        """Once a comparison is kept, take out the runs of the one that it adds rounds to."""
+        """Once a comparison is kept, take out the runs of the one that it adds rounds to.
+
+        Those that the user starred, tagged or noted meanwhile stay.
+        """
         before = self._kept.get(result.time_utc, [])
         self._kept = {result.time_utc: [one.run.id for one in result.contestants]}
         if before:
-            self._session.runs.do(lambda store: store.delete(before) if keeping.finished else None)
+            self._session.runs.do(
+                lambda store: store.delete(before, unmarked=True) if keeping.finished else None
+            )
 
     @property
     def done(self) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, update
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.documents import clean, searched
@@ -85,19 +85,23 @@ def _text(stored: object) -> str:
 # ---- deletions
 
 
-def remove(connection: Connection, ids: Iterable[str]) -> Deletion:
-    """Take runs out of the list; they stay in the store until they are purged, or are going."""
+def remove(connection: Connection, ids: Iterable[str], *, unmarked: bool = False) -> Deletion:
+    """Take runs out of the list; they stay in the store until they are purged, or are going.
+
+    With ``unmarked`` only those of which a user has said nothing.
+    """
     numbers = numbers_of(connection, ids)
     key = connection.execute(insert(deletions).values(time_s=time.time())).inserted_primary_key
     assert key is not None
     token, removed = int(key[0]), 0
     free = or_(~runs.c.running, runs.c.seq.not_in(_going(connection)))
     for part in batched(numbers.values()):
-        removed += connection.execute(
-            update(runs)
-            .where(runs.c.seq.in_(part), runs.c.deleted == 0, free)
-            .values(deleted=token)
-        ).rowcount
+        wanted = and_(runs.c.seq.in_(part), runs.c.deleted == 0, free)
+        if unmarked:
+            tagged = select(tags.c.run).where(tags.c.run.in_(part))
+            plain = and_(~runs.c.starred, runs.c.note == "", runs.c.seq.not_in(tagged))
+            wanted = and_(wanted, plain)
+        removed += connection.execute(update(runs).where(wanted).values(deleted=token)).rowcount
     return Deletion(token=token, runs=removed)
 
 
