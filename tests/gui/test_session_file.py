@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.engine.record import MAX_SAMPLES
+from gpuexplorer.gui.model import session_archive
 from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.replay import replay
 from gpuexplorer.gui.model.session_archive import read_session, write_session
@@ -140,3 +142,31 @@ def test_a_session_of_a_kernel_that_prints_comes_back(tmp_path: Path) -> None:
     write_session(made, tmp_path / "bench.gpux")
     read = read_session(tmp_path / "bench.gpux")
     assert [r.prepared.printed for r in read.document.runs] == [printed] * len(runs)
+
+
+def test_a_run_of_the_greatest_length_with_its_transfers_comes_back(tmp_path: Path) -> None:
+    made = contents()
+    longest = {
+        "seconds": np.full(MAX_SAMPLES, 1e-3), "phases_s": np.full((MAX_SAMPLES, 5), 1e-4),
+        "counts": np.array([MAX_SAMPLES]), "starts_ns": np.array([0]),
+        "launches": np.array([1]), "clocks_Hz": np.array([np.nan]),
+    }  # fmt: skip
+    made.arrays |= {f"run0-{name}": array for name, array in longest.items()}
+    write_session(made, tmp_path / "bench.gpux")
+    read = read_session(tmp_path / "bench.gpux").arrays
+    for name, array in longest.items():
+        np.testing.assert_array_equal(read[f"run0-{name}"], array)
+
+
+@pytest.mark.parametrize(
+    ("limit", "named"),
+    [("MAX_DOCUMENT_B", "session.json"), ("MAX_SUMS_B", "sha256"), ("MAX_PART_B", "later.json")],
+)
+def test_what_would_not_be_read_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, named: str
+) -> None:
+    monkeypatch.setattr(session_archive, limit, 10)
+    path = tmp_path / "bench.gpux"
+    with pytest.raises(InputError, match=named):
+        write_session(contents(), path)
+    assert not list(tmp_path.iterdir())

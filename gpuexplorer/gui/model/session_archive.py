@@ -21,7 +21,7 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.text import brief
 from gpuexplorer.exchange import atomic_file
 from gpuexplorer.gui.model.part_file import Head, decode
-from gpuexplorer.gui.model.session_arrays import columns_of, npy, read_array
+from gpuexplorer.gui.model.session_arrays import Column, columns_of, npy, read_array
 from gpuexplorer.gui.model.session_document import (
     SESSION_SCHEMA,
     SessionContents,
@@ -33,11 +33,14 @@ from gpuexplorer.gui.model.session_suffix import SUFFIX
 DOCUMENT = "session.json"
 SUMS = "sha256.json"
 FAMILY = "gpuexplorer/session/"
-MAX_FILE_B = 512 << 20
 MAX_TOTAL_B = 768 << 20
-"""All members unpacked."""
-MAX_DOCUMENT_B = 96 << 20
-MAX_PART_B = 128 << 20
+"""All members unpacked: two runs of the greatest length, with phases of each launch."""
+MAX_FILE_B = MAX_TOTAL_B + (1 << 20)
+"""What cannot be packed takes a little more than it has."""
+MAX_DOCUMENT_B = 256 << 20
+"""Most of it are readings: a record has up to 36,000, of 1 KB each."""
+MAX_PART_B = 256 << 20
+MAX_SUMS_B = 1 << 20
 MAX_MEMBERS = 400
 MAX_DIRECTORY_B = 1 << 18
 """The zip's list of members."""
@@ -47,10 +50,13 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def write_session(contents: SessionContents, path: Path) -> None:
-    """Write a session file, whole or not at all; InputError when it cannot be written."""
+    """Write a session file, whole or not at all; InputError when it cannot be written.
+
+    What is larger than ``read_session`` takes is refused before anything is written.
+    """
     members = {DOCUMENT: msgspec.json.encode(contents.document)}
-    members |= {f"arrays/{name}.npy": npy(array) for name, array in contents.arrays.items()}
-    members |= {f"parts/{name}.json": data for name, data in contents.parts.items()}
+    members |= {_array(name): npy(array) for name, array in contents.arrays.items()}
+    members |= {_part(name): data for name, data in contents.parts.items()}
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
     members[SUMS] = msgspec.json.encode(sums)
     if sum(map(len, members.values())) > MAX_TOTAL_B:
@@ -58,12 +64,35 @@ def write_session(contents: SessionContents, path: Path) -> None:
             f"cannot write {path}: the session is larger than {MAX_TOTAL_B >> 20} MiB",
             remedy="remove some ghosts first",
         )
+    limits_B = {DOCUMENT: MAX_DOCUMENT_B, SUMS: MAX_SUMS_B}
+    limits_B |= {_array(name): one.most_B for name, one in _columns(contents.document).items()}
+    for name, data in members.items():
+        limit_B = limits_B.get(name, MAX_PART_B)
+        if len(data) > limit_B:
+            raise InputError(
+                f"cannot write {path}: {name} in it is larger than {limit_B >> 20} MiB",
+                remedy="remove some ghosts first, and measure what is that large for a shorter "
+                "time",
+            )
     with atomic_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
         for name, data in members.items():
             head = zipfile.ZipInfo(name, _EPOCH)
             head.compress_type = zipfile.ZIP_DEFLATED
             head.external_attr = 0o644 << 16
             archive.writestr(head, data, compresslevel=4)
+
+
+def _array(name: str) -> str:
+    return f"arrays/{name}.npy"
+
+
+def _part(name: str) -> str:
+    return f"parts/{name}.json"
+
+
+def _columns(document: SessionDocument) -> dict[str, Column]:
+    """Return what the arrays of a document may hold, by name."""
+    return columns_of(len(document.runs), len(document.past), len(document.pins))
 
 
 def damaged(path: Path, what: str) -> InputError:
@@ -112,13 +141,12 @@ def _read(stream: BinaryIO) -> SessionContents:
         members.take_sums()
         members.check(DOCUMENT, data)
         arrays = {}
-        counts = len(document.runs), len(document.past), len(document.pins)
-        for name, column in columns_of(*counts).items():
-            member = f"arrays/{name}.npy"
+        for name, column in _columns(document).items():
+            member = _array(name)
             if member in members or column.must:
-                arrays[name] = read_array(members.read(member))
+                arrays[name] = read_array(members.read(member, column.most_B))
                 column.check(arrays[name], name)
-        parts = {name: members.read(f"parts/{name}.json") for name in document.parts}
+        parts = {name: members.read(_part(name), MAX_PART_B) for name in document.parts}
     check_document(document)
     return SessionContents(document, arrays, parts)
 
@@ -186,14 +214,14 @@ class _Members:
         return data
 
     def take_sums(self) -> None:
-        self._sums = decode(self.unpack(SUMS, 1 << 20), dict[str, str], "the list of check sums")
+        self._sums = decode(self.unpack(SUMS, MAX_SUMS_B), dict[str, str], "the list of check sums")
 
     def check(self, name: str, data: bytes) -> None:
         if self._sums.get(name) != hashlib.sha256(data).hexdigest():
             raise InputError(f"the check sum of {name} does not fit")
 
-    def read(self, name: str) -> bytes:
-        data = self.unpack(name, MAX_PART_B)
+    def read(self, name: str, limit_B: int) -> bytes:
+        data = self.unpack(name, limit_B)
         self.check(name, data)
         return data
 

@@ -19,6 +19,8 @@ Array = np.ndarray[Any, Any]
 Arrays = dict[str, Array]
 MAX_ROWS = 100_000
 """Rows of a thinned series, and samples of a ghost."""
+HEAD_B = 1 << 10
+"""Of an array's kind and shape, in a file."""
 LATEST_NS = (1 << 62) - 1
 LONGEST_S = 1e9
 
@@ -40,6 +42,11 @@ class Column:
     """Whether the first number of each row is known and never below the one before."""
     must: bool = True
     """Whether it has to be there."""
+
+    @property
+    def most_B(self) -> int:
+        """Bytes that it takes in a file at the most."""
+        return HEAD_B + 8 * self.rows * (self.width or 1)
 
     def check(self, array: Array, name: str) -> None:
         """Raise InputError for an array that cannot be the one of this ``name``."""
