@@ -12,6 +12,7 @@ import pytest
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.sample import SampleBatch, joined
+from gpuexplorer.exchange import write_json
 from gpuexplorer.gui.model.keeping import CHUNK_S, Keeper, take_in
 from gpuexplorer.history.errors import StoreFull
 from gpuexplorer.history.store import Store
@@ -165,6 +166,29 @@ def test_runs_that_no_store_takes_are_found_again_by_the_next_window(tmp_path: P
         assert store.get(record.id).samples_s == [1e-3, 3e-3]
         assert store.get(numbered_run(5).id) == numbered_run(5)
     assert [path.name for path in folder.iterdir()] == ["broken.json"]
+
+
+def test_runs_found_again_have_all_that_the_history_keeps_and_their_group(tmp_path: Path) -> None:
+    run = numbered_run(5)
+    whose = msgspec.structs.replace(
+        run.environment, kernels="/home/ada/kernels", engine="/home/ada/env/bin/python",
+        machine="bench", person="ada",
+    )  # fmt: skip
+    run = msgspec.structs.replace(run, environment=whose)
+    earlier, elsewhere = numbered_run(6), numbered_run(7)
+    keeper, folder = Keeper(), tmp_path / "unsaved"
+    with Store.open(tmp_path / "history.sqlite") as store:
+        group = store.begin_group("sweep", {})
+        keeper.end(run, 0.0, group=group)
+        keeper.end(elsewhere, 0.0, group="of another store")
+        keeper.rescue(folder)
+        write_json(earlier, folder / f"{earlier.id}.json")
+        assert take_in(store, folder) == 3
+        assert store.get(run.id) == run
+        assert store.row(run.id).group == group
+        assert store.get(earlier.id) == earlier and store.row(earlier.id).group is None
+        assert store.get(elsewhere.id) == elsewhere and store.row(elsewhere.id).group is None
+        assert b'"group"' not in store.json(run.id)
 
 
 def test_messages_of_samples_are_joined_in_order() -> None:

@@ -13,17 +13,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
+from gpuexplorer.core.chunked import encode
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sample import SampleBatch, joined
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.exchange import write_json
+from gpuexplorer.exchange import atomic_file
 from gpuexplorer.history.errors import StoreFailed
 from gpuexplorer.history.store import Store
 
 CHUNK_S = 1.0
 """Time between two chunks of a run that goes on; a shorter run is written once, as a whole."""
 RESCUE_FOLDER = "history-unsaved"
+_GROUP = "group"
+"""The group of a run, in its file there; those of earlier versions have none."""
 
 
 @dataclass
@@ -40,9 +45,14 @@ class InHand:
     over: bool = False
     """Whether it has ended, and ``run`` is all of it."""
 
-    def result(self) -> RunResult:
-        """Return its document, for a file."""
-        return self.run.result(listed=False) if isinstance(self.run, RunRecord) else self.run
+    def json(self) -> bytes:
+        """Return its document with all that the history keeps, and its group beside it.
+
+        The file stays on this machine, so that what a file for others leaves out is in it.
+        """
+        run = self.run.result(listed=False) if isinstance(self.run, RunRecord) else self.run
+        fields = msgspec.json.decode(encode(run), type=dict[str, msgspec.Raw])
+        return encode(fields | {_GROUP: self.group})
 
 
 class Keeper:
@@ -176,7 +186,8 @@ class Keeper:
             try:
                 with suppress(OSError):  # what is wrong with the folder, the file's error says
                     folder.mkdir(parents=True, exist_ok=True)
-                write_json(run.result(), folder / f"{run_id}.json")
+                with atomic_file(folder / f"{run_id}.json") as stream:
+                    stream.write(run.json())
             except ExplorerError as error:
                 failed = failed or error
         if failed is not None:
@@ -192,9 +203,19 @@ def take_in(store: Store, folder: Path) -> int:
     taken = 0
     for path in sorted(folder.glob("*.json")):
         try:
-            store.add_all([path.read_bytes()])
+            fields = msgspec.json.decode(path.read_bytes(), type=dict[str, msgspec.Raw])
+            group = msgspec.json.decode(fields.pop(_GROUP, b"null"), type=str | None)
+            store.add_all([msgspec.json.encode(fields)], group=_known(store, group))
             path.unlink()
-        except (InputError, OSError):
+        except (InputError, OSError, msgspec.MsgspecError, UnicodeDecodeError):
             continue
         taken += 1
     return taken
+
+
+def _known(store: Store, group: str | None) -> str | None:
+    """Return a group that the store has; None for one of another store, or that was deleted."""
+    try:
+        return store.group(group).id if group is not None else None
+    except InputError:
+        return None
