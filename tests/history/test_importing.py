@@ -76,6 +76,17 @@ def test_a_deleted_run_comes_back(tmp_path: Path) -> None:
         assert store.count() == 1
 
 
+def test_deleted_runs_come_back_in_the_group_of_the_file_that_brings_them(tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_bytes(sweep_json(made_sweep()))
+    with Store.open("sqlite://") as store:
+        first = import_file(store, tmp_path / "sweep.json")
+        store.delete([run.id for run in first.added])
+        second = import_file(store, tmp_path / "sweep.json")
+        assert second.group is not None and second.group != first.group
+        assert store.count(Query(group=second.group)) == len(second.added) == 2
+        assert store.group(second.group).runs == 2
+
+
 def test_one_wrong_run_keeps_all_out(tmp_path: Path) -> None:
     runs = [made_run(i) for i in range(3)]
     document = json.loads(runs_json(runs))

@@ -60,8 +60,9 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, An
 
 
 def add(connection: Connection, found: Sequence[Document], group: str | None) -> None:
-    """Store finished runs; those that are there stay as they are, deleted ones come back.
+    """Store finished runs; those that are there stay as they are.
 
+    Deleted ones come back, and where they come with a group they are in that one from now on.
     A run that is going is finished by it, and so is one that was taken for interrupted although
     its program was still there, where that could not be told. One that comes again with the group
     it is in has gone on: its document and samples are the new ones.
@@ -74,8 +75,9 @@ def add(connection: Connection, found: Sequence[Document], group: str | None) ->
             fresh.setdefault(run_id, document)
         elif known[run_id][1] and document.result.timing.stopped_by != INTERRUPTED:
             finish(connection, known[run_id][0], document, group)
+    back: dict[str, Any] = {"deleted": 0} if group is None else {"deleted": 0, "group_id": group}
     connection.execute(
-        update(runs).where(runs.c.id.in_(list(known)), runs.c.deleted != 0).values(deleted=0)
+        update(runs).where(runs.c.id.in_(list(known)), runs.c.deleted != 0).values(back)
     )
     if not fresh:
         return
