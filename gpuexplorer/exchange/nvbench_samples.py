@@ -73,9 +73,12 @@ class SampleFolders:
                 old.replace(target)
 
     def _names(self, name: str) -> tuple[Path, Path, Path]:
-        """Return where a folder is made, where it goes, and where the one before it waits."""
-        hidden = self._parent / f".{name[:200]}.{self._mark}"
-        return hidden.with_suffix(".part"), self._parent / name, hidden.with_suffix(".old")
+        """Return where a folder is made, where it goes, and where the one before it waits.
+
+        The first and the last are this call's alone, by its mark.
+        """
+        hidden = f".{name[-200:]}.{self._mark}"
+        return self._parent / f"{hidden}.part", self._parent / name, self._parent / f"{hidden}.old"
 
 
 def _only_samples(folder: Path) -> bool:

@@ -118,6 +118,30 @@ def test_a_failure_leaves_folders_alone_that_it_had_not_come_to(tmp_path: Path) 
     assert all((tmp_path / name / "0.bin").read_bytes() == b"before" for name in "ab")
 
 
+def test_hidden_folders_of_another_export_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "f.json"
+    write_nvbench([made_run(1)], path)
+    for end in ("part", "old"):  # as one has that goes on beside it, or was killed
+        (tmp_path / f".f.json-bin.{end}").mkdir()
+        (tmp_path / f".f.json-bin.{end}" / "0.bin").write_bytes(b"another's")
+    write_nvbench([made_run(2)], path)
+    before = sorted(os.listdir(tmp_path)), (tmp_path / "f.json-bin" / "0.bin").read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match="the disk is full"):
+        write_nvbench([made_run(3)], path)
+    assert before == (
+        sorted(os.listdir(tmp_path)), (tmp_path / "f.json-bin" / "0.bin").read_bytes()
+    )  # fmt: skip
+    for end in ("part", "old"):
+        assert (tmp_path / f".f.json-bin.{end}" / "0.bin").read_bytes() == b"another's"
+
+
 def test_a_folder_that_is_not_nvbenchs_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "f.json-bin").mkdir()
     (tmp_path / "f.json-bin" / "thesis.tex").write_text("years of work")
