@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import struct
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Engine, event
 
 from gpuexplorer.core import language
 from gpuexplorer.core.errors import InputError
@@ -511,3 +513,18 @@ def test_of_what_is_replaced_a_user_s_own_stay(store: Store) -> None:
     assert store.delete(made, unmarked=True).runs == 2
     assert set(ids(store, Query())) == set(made[:3])
     assert store.undelete() == 2
+
+
+def test_a_page_may_have_more_runs_than_a_statement_has_variables() -> None:
+    def few_variables(connection: sqlite3.Connection, _: object) -> None:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 700)
+
+    event.listen(Engine, "connect", few_variables)
+    try:
+        with Store.open("sqlite://") as store:
+            store.add_all(made_run(n) for n in range(800))
+            store.tag([made_run(0).id, made_run(799).id], "both ends")
+            found = store.find(limit=1000)
+            assert len(found) == 800 and sum(row.tags == ("both ends",) for row in found) == 2
+    finally:
+        event.remove(Engine, "connect", few_variables)

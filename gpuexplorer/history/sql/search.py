@@ -14,6 +14,7 @@ from gpuexplorer.core.language import tr
 from gpuexplorer.history.documents import MAX_NAME, clean, whose, whose_words
 from gpuexplorer.history.model import CHOOSE_THEIR_OWN, INTERRUPTED, NO_GROUP, SORTS, Query, Row
 from gpuexplorer.history.searching import DAY_S, Term, offsets_s, terms_of
+from gpuexplorer.history.sql.runs import batched
 from gpuexplorer.history.sql.tables import groups, runs, tags
 from gpuexplorer.history.unreadable import row_of
 
@@ -170,8 +171,8 @@ def _order(sort: str, descending: bool) -> list[ColumnElement[Any]]:
 
 def _tags(connection: Connection, numbers: list[int]) -> defaultdict[int, list[str]]:
     marked: defaultdict[int, list[str]] = defaultdict(list)
-    if numbers:
-        for row in connection.execute(select(tags).where(tags.c.run.in_(numbers))):
+    for part in batched(numbers):
+        for row in connection.execute(select(tags).where(tags.c.run.in_(part))):
             marked[row.run].append(row.tag)
     for names in marked.values():
         names.sort(key=str)
