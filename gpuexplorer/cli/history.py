@@ -63,6 +63,8 @@ def _list(options: argparse.Namespace) -> None:
     place = find_place()
     if place.path is None or place.path.exists():  # looking at a history makes none
         with Store.open_to_read() as store:
+            if query.group:
+                query = msgspec.structs.replace(query, group=store.resolve_group(query.group))
             found, everything = store.count(query), store.count()
             rows = store.find(
                 query,

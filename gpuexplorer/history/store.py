@@ -412,6 +412,11 @@ class Store(Closing):
         with self._database.read() as connection:
             return sql.groups.one(connection, group_id)
 
+    def resolve_group(self, beginning: str) -> str:
+        """Return the id of the one group whose id begins so; InputError for none and several."""
+        with self._database.read() as connection:
+            return sql.groups.resolve(connection, beginning)
+
     def best_run(self, beginning: str) -> str | None:
         """Return the id of the best run of a map, a tuning or a sweep, by the beginning of its id.
 

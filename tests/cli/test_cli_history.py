@@ -142,6 +142,24 @@ def test_the_list_is_filtered_sorted_and_cut(history: Command) -> None:
     assert "No such run among the 5 runs" in history("--search", "nothing")
 
 
+def test_a_group_is_named_by_the_beginning_of_its_id(
+    history: Command, path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with Store.open(path) as store:
+        kept = [made_run(n) for n in (7, 8)]
+        for number in "12":
+            store.add_group("sweep", {}, kept, group=f"1a2b3c4d{number * 24}")
+            kept = []
+    whole, empty = (f"1a2b3c4d{number * 24}" for number in "12")
+    for name in (whole, whole[:9], f" {whole[:9]} "):
+        assert {row["group"] for row in rows(history, "--group", name)} == {whole}
+    assert rows(history, "--group", empty[:9]) == []
+    assert len(rows(history, "--group", "")) == 5, "those of no group"
+    for name, why in (("1a2b3c4d", "more than one entry"), ("9f", "has no group '9f'")):
+        assert main(["history", "--group", name]) != 0
+        assert why in capfd.readouterr().err
+
+
 def test_what_is_said_of_runs_is_shown(history: Command) -> None:
     first, second = made_run(0).id, made_run(1).id
     history("star", first)

@@ -13,6 +13,7 @@ from gpuexplorer.core.units import plural
 from gpuexplorer.history.documents import clean, unpack_document
 from gpuexplorer.history.model import BEST_RUN, FOLDED, Folded, Query, Row
 from gpuexplorer.history.sql import search
+from gpuexplorer.history.sql.groups import called, not_one
 from gpuexplorer.history.sql.runs import begins_one
 from gpuexplorer.history.sql.tables import groups, runs
 
@@ -91,19 +92,11 @@ def _group_called(connection: Connection, text: str) -> Any:
     A whole id is always that group. Raises InputError where more than one group begins so, or a run
     does as well.
     """
-    about = select(groups.c.id, groups.c.document)
-    exact = connection.execute(about.where(groups.c.id == text)).first()
-    if exact is not None or not text:
-        return exact
-    beginning = about.where(groups.c.id.startswith(text, autoescape=True))
-    found = connection.execute(beginning.limit(2)).all()
+    found = called(connection, text)
     if not found:
         return None
-    if len(found) > 1 or begins_one(connection, text):
-        raise InputError(
-            f"more than one entry of the history begins with '{text}'",
-            remedy="give more characters of the id",
-        )
+    if len(found) > 1 or (found[0].id != text and begins_one(connection, text)):
+        raise not_one(text)
     return found[0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -85,6 +85,36 @@ def one(connection: Connection, group: str) -> Group:
     if not found:
         raise _unknown(group)
     return found[0]
+
+
+def called(connection: Connection, text: str) -> Sequence[Any]:
+    """Return id and document of the group with the id ``text``, or of two that begin so at most."""
+    about = select(groups.c.id, groups.c.document)
+    exact = connection.execute(about.where(groups.c.id == text)).all()
+    if exact or not text:
+        return exact
+    return connection.execute(
+        about.where(groups.c.id.startswith(text, autoescape=True)).limit(2)
+    ).all()
+
+
+def resolve(connection: Connection, text: str) -> str:
+    """Return the id of the one group that begins so; InputError for none and for several."""
+    wanted = clean(text.strip())
+    found = called(connection, wanted)
+    if not found:
+        raise _unknown(text)
+    if len(found) > 1:
+        raise not_one(text)
+    return str(found[0].id)
+
+
+def not_one(text: str) -> InputError:
+    """Return what a user is told of the beginning of several ids."""
+    return InputError(
+        f"more than one entry of the history begins with '{text}'",
+        remedy="give more characters of the id",
+    )
 
 
 def of_kind(connection: Connection, kind: str | None) -> list[Group]:
