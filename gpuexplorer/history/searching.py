@@ -159,7 +159,10 @@ def _of_clock(words: tuple[str, ...], text: str) -> Term:
 
 
 def _of_figure(words: tuple[str, ...], found: re.Match[str]) -> Term:
-    """Return the range of a figure that is shown so: half of its last digit to either side."""
+    """Return the range of a figure that is shown so: half of its last digit to either side.
+
+    In a text it stands as a whole: 1024 and an s somewhere are no 10 s.
+    """
     unit, prefix = found["unit"], found["prefix"]
     scale = (_SMALL if unit == "s" else _LARGE).get(prefix)
     if scale is None:
@@ -167,7 +170,7 @@ def _of_figure(words: tuple[str, ...], found: re.Match[str]) -> Term:
     half = 0.5 * 10.0 ** -len(found["digits"] or "")
     value = float(found["number"])
     within = ((value - half) * scale, (value + half) * scale)
-    return Term(words, field=_FIGURES[unit], within=within)
+    return Term((found[0],), field=_FIGURES[unit], within=within)
 
 
 def offsets_s(today: date | None = None) -> Sequence[float]:

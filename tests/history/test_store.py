@@ -271,6 +271,18 @@ def test_what_a_list_shows_of_a_run_finds_it(store: Store) -> None:
         assert store.count(Query(text=text)) == 0, text
 
 
+def test_a_figure_is_found_as_a_whole_and_not_by_its_pieces(store: Store) -> None:
+    median = quantity(made_run(1).timing.median_s, "s")
+    noted, other = made_run(1, variant="shared", size={"N": 1024}), made_run(2, variant="steps")
+    store.add_all([noted, other])
+    store.note(noted.id, "took 10 s, 3 GB/s")
+    for text in ("10 s", "3 GB/s", "1024 took 10 s"):
+        assert ids(store, Query(text=text)) == [noted.id], text
+    for text in ("24 s", "12 s", "1 B/s"):
+        assert ids(store, Query(text=text)) == [], text
+    assert noted.id in ids(store, Query(text=median))
+
+
 def test_the_outcome_of_a_run_finds_it(store: Store) -> None:
     good, bad = made_run(1), made_run(2)
     assert bad.verification is not None
