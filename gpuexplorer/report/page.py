@@ -207,6 +207,11 @@ def _on_comparison(result: ComparisonResult, report: Report) -> tuple[str, str]:
         "Measured in {number} turn each, in one session.",
         "Measured in {number} turns each, in one session.",
     )
+    if result.rested:
+        how = (
+            f"Measured in up to {result.rounds} turns, in one session; one whose verdict was "
+            "clear took no more."
+        )
     runs = [one.run for one in result.contestants]
     body = paragraph(how, "lead") if result.interleaved else ""
     body += sheet_sections(comparison_sheet(result))

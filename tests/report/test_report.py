@@ -172,6 +172,24 @@ def test_a_sweep_of_the_history_is_drawn_over_its_axes() -> None:
     assert "2 of 2 configurations were measured" in text and "There is no chart" not in text
 
 
+@pytest.mark.parametrize(
+    ("turns_s", "said"),
+    [
+        ([1.2, 1.3], "Measured in 8 turns each, in one session."),
+        ([1.2, None], "Measured in up to 8 turns, in one session; one whose verdict was clear"),
+    ],
+)
+def test_a_comparison_says_how_many_turns_were_taken(
+    tmp_path: Path, turns_s: list[float | None], said: str
+) -> None:
+    made = made_comparison()
+    first, second = made.contestants
+    second = msgspec.structs.replace(second, turns_s=turns_s)
+    result = msgspec.structs.replace(made, contestants=[first, second])
+    (tmp_path / "c.json").write_bytes(comparison_json(result))
+    assert said in " ".join(page_of(tmp_path / "c.json").words)
+
+
 def test_a_comparison_has_its_verdicts_and_gives_itself_back(tmp_path: Path) -> None:
     data = comparison_json(made_comparison())
     (tmp_path / "c.json").write_bytes(data)
