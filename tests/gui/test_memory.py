@@ -45,6 +45,11 @@ def test_a_prediction_is_followed_by_the_count(qtbot: QtBot) -> None:
     assert section.isHidden()
 
 
+def test_why_nothing_was_counted_is_told_as_it_stands_in_a_file(qtbot: QtBot) -> None:
+    use = MemoryUse(predicted=PREDICTED, reason="no <b>counter</b> here")
+    assert "&lt;b&gt;counter" in shown(qtbot, use).bar.toolTip()
+
+
 def test_bars_are_drawn_in_their_colours(qtbot: QtBot) -> None:
     section = shown(qtbot, MemoryUse(predicted=PREDICTED, peak_B=10e6, counter="a counter"))
     bar = section.bar

@@ -11,6 +11,7 @@ from gpuexplorer.core.language import tr
 from gpuexplorer.core.memory import PARTS, MemoryUse
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.gui import typeface
+from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.theme import theme
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.words import Words
@@ -65,7 +66,8 @@ class MemoryBar(QWidget):
             return
         before = self.sizeHint()
         self._use = use
-        self.setToolTip(tr(f"The peak of one launch with its arrays: {memory_words(use)}."))
+        told = tr(f"The peak of one launch with its arrays: {memory_words(use)}.")
+        self.setToolTip(plain_tip(told))
         if self.sizeHint() != before:
             self.updateGeometry()
         self.update()
