@@ -129,7 +129,9 @@ def _collect(options: argparse.Namespace) -> int:
     state = detached.state_of(one)  # before it is read: what is stored meanwhile is not collected
     collecting = Collecting(one.id)
     continues = ["--resume"] if one.total and one.group else []
-    code = main([*one.arguments, *continues], collecting=collecting)
+    # Earlier versions began jobs with it, and those measured all the same.
+    arguments = [word for word in one.arguments if word != "--dry-run"]
+    code = main([*arguments, *continues], collecting=collecting)
     if not state.running and state.finished:
         if not collecting.is_whole or code in (EXIT_INTERRUPTED, EXIT_BROKEN_PIPE):
             say(f"gpuexplorer: job {one.id} is kept, as it was not collected whole")

@@ -82,7 +82,10 @@ def command(options: argparse.Namespace) -> int:
                 on_trouble=warn,
             )
             _announce(space_sweep, options)
-            if options.detach:
+            if options.dry_run:
+                _show_reasons(space_sweep.document())
+                return 0
+            if options.detach and space_sweep.waiting:
                 return detach(
                     options,
                     workload,
@@ -91,9 +94,6 @@ def command(options: argparse.Namespace) -> int:
                     configs=space_sweep.sweep.coming,
                     options=space_sweep.measuring,
                 )
-            if options.dry_run:
-                _show_reasons(space_sweep.document())
-                return 0
             space_sweep.begin()
             if job is not None:
                 begin_taking(job, space_sweep.group)

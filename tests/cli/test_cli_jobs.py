@@ -228,6 +228,12 @@ def test_a_job_that_is_to_leave_the_history_alone_can_be_collected(
     assert not detached.list_detached()
 
 
+def test_a_job_that_began_with_a_dry_run_is_collected_all_the_same() -> None:
+    one = swept("--dry-run")
+    assert main(["jobs", "collect", one.id]) == 0
+    assert len(stored()) == 2 and not detached.list_detached()
+
+
 def test_a_job_that_nothing_but_a_file_was_to_take_is_kept_where_that_cannot_be_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

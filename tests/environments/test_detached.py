@@ -187,3 +187,25 @@ def test_a_search_is_either_detached_or_spread(capsys: pytest.CaptureFixture[str
     words = ["tune", "vector_add", "--detach", "--cluster", "tls://nowhere:1"]
     assert main(words) == 2
     assert "leave --detach out, or --cluster" in capsys.readouterr().err
+
+
+def test_a_dry_run_begins_no_job(capsys: pytest.CaptureFixture[str]) -> None:
+    """It measured everything, and each attempt to collect that was a dry run again."""
+    assert main([*SWEEP, "--dry-run", "--detach"]) == 0
+    assert "5 to measure" in capsys.readouterr().err
+    assert not detached.list_detached()
+
+
+def test_a_sweep_of_which_nothing_is_left_begins_no_job_and_shows_what_it_has(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An empty job began, which was done at once and could not be collected."""
+    words = ["sweep", "vector_add", "--variant", "numpy", "--size", "1024,2048", "--device"]
+    words += ["numpy:cpu", "--samples", "5", "--resume"]
+    assert main(words) == 0
+    capsys.readouterr()
+    assert main([*words, "--detach"]) == 0
+    shown = capsys.readouterr()
+    assert "0 to measure" in shown.err
+    assert "Vector add: the fastest of each size, of 2" in shown.out
+    assert not detached.list_detached()
