@@ -60,37 +60,46 @@ def free_B(path: str) -> int:
 def put(request: dict[str, Any], incoming: BinaryIO) -> None:
     """Take files into a folder, those that are not there yet; then it gets its own name."""
     final = place(request["folder"])
-    begun = final + ".part" if request["at_once"] else final
-    if request["at_once"] and os.path.isdir(final):
+    complete = request["at_once"] and all(
+        os.path.isfile(os.path.join(final, one["path"])) for one in request["files"]
+    )
+    if complete:
         tell(have=[one["size"] for one in request["files"]])
         tell(done=True)
         return
+    begun = final + ".part" if request["at_once"] and not os.path.isdir(final) else final
     missing = sum(one["size"] for one in request["files"])
     os.makedirs(begun, exist_ok=True)
-    have = []
+    have: list[int] = []
+    wanted: list[tuple[str, dict[str, Any], int]] = []
     for one in request["files"]:
         path = os.path.join(begun, one["path"])
         if os.path.exists(path) and digest(path) == one["sha256"]:
             have.append(one["size"])
             continue
-        part = f"{path}.{one['sha256'][:12]}.part"
-        have.append(os.path.getsize(part) if os.path.exists(part) else 0)
+        part = part_of(path, one)
+        have.append(min(os.path.getsize(part), one["size"]) if os.path.exists(part) else 0)
+        wanted.append((path, one, have[-1]))
     missing -= sum(have)
     if missing > free_B(begun):
         tell(error="full", path=begun, missing_B=missing - free_B(begun))
         return
     tell(have=have)
-    for one, there in zip(request["files"], have, strict=True):
-        if there < one["size"]:
-            take(os.path.join(begun, one["path"]), one, there, incoming)
-    if request["at_once"]:
+    for path, one, there in wanted:
+        take(path, one, there, incoming)
+    if begun != final:
         os.rename(begun, final)
     tell(done=True)
 
 
+def part_of(path: str, one: dict[str, Any]) -> str:
+    """Return where a file is until all of it has come."""
+    return f"{path}.{one['sha256'][:12]}.part"
+
+
 def take(path: str, one: dict[str, Any], there: int, incoming: BinaryIO) -> None:
-    """Take the rest of one file."""
-    part = f"{path}.{one['sha256'][:12]}.part"
+    """Take the rest of one file, which may be nothing, and give it its name."""
+    part = part_of(path, one)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(part, "ab") as stream:
         stream.truncate(there)
