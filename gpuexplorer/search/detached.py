@@ -112,7 +112,9 @@ def main(arguments: list[str]) -> int:
             except ExplorerError as error:  # who starts it tells that
                 print(error, file=sys.stderr)
                 return error.exit_code
-        (folder / PID).write_text(str(os.getpid()), encoding="ascii")
+        # A wrapper of the Python that was started is in the same group, and is its first.
+        group = os.getpgrp() if hasattr(os, "getpgrp") else os.getpid()
+        (folder / PID).write_text(str(group), encoding="ascii")
         choose_sharing(work.when_shared, None)
         (folder / ANSWERS).mkdir(exist_ok=True)
         (folder / DONE).unlink(missing_ok=True)

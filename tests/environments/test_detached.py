@@ -6,7 +6,9 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import msgspec
@@ -209,3 +211,16 @@ def test_a_sweep_of_which_nothing_is_left_begins_no_job_and_shows_what_it_has(
     assert "0 to measure" in shown.err
     assert "Vector add: the fastest of each size, of 2" in shown.out
     assert not detached.list_detached()
+
+
+def test_a_job_whose_python_is_a_wrapper_script_is_ended(tmp_path: Path) -> None:
+    """Its number was not that of its group, which was not found; to begin took half a minute."""
+    wrapper = tmp_path / "python"
+    wrapper.write_text(f'#!/bin/sh\n{sys.executable} "$@"\nexit $?\n')
+    wrapper.chmod(0o755)
+    began = time.monotonic()
+    one = begun(*SWEEP, "--engine", str(wrapper))
+    assert time.monotonic() - began < far_side.START_S
+    detached.end(one)
+    state = detached.state_of(one)
+    assert (state.running, state.stopped) == (False, True)
