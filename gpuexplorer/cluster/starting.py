@@ -259,7 +259,6 @@ class Ssh:
         import dask
 
         there = f"/tmp/gpuexplorer-{secrets.token_hex(16)}"
-        copy_certificates(self.hosts, folder, there)
         cert, key = f"{there}/{CERT}", f"{there}/{KEY}"
         files: dict[str, Any] = {"distributed.comm.tls.ca-file": cert}
         for role in ("scheduler", "worker", "client"):
@@ -267,6 +266,7 @@ class Ssh:
             files[f"distributed.comm.tls.{role}.key"] = key
         first, each = self.hosts[0], [host for host in self.hosts for _ in range(host.workers)]
         try:
+            copy_certificates(self.hosts, folder, there)
             # The programs there read the settings of this one, and find the files at these paths.
             with (
                 _told_why(),

@@ -297,6 +297,18 @@ def test_a_machine_that_ssh_does_not_reach_is_told_with_what_to_run_once(
         assert up.process.wait(60) == 1
 
 
+def test_no_machine_keeps_the_key_of_a_cluster_that_lacks_one(
+    machine: Sshd, tmp_path: Path
+) -> None:
+    hosts, before = tmp_path / "hosts.txt", folders_of_certificates()
+    hosts.write_text(f"{getpass.getuser()}@127.0.0.1:{machine.port}\n127.0.0.1:1\n")
+    options = ("--ssh", str(hosts), "--folder", str(tmp_path / "cluster"))
+    done = run_cli("cluster", "up", *options, cwd=tmp_path)
+    assert "127.0.0.1 cannot be used over SSH; run 'ssh" in done.stderr
+    assert done.returncode == 1
+    assert folders_of_certificates() == before
+
+
 @pytest.mark.parametrize("line", ["gpu 0", "gpu 65", "a b c", "user@", "gpu:port", "-oProxy=x y"])
 def test_a_line_that_is_no_machine_is_named(line: str, tmp_path: Path) -> None:
     path = tmp_path / "hosts.txt"
