@@ -292,9 +292,29 @@ def running(folder: str) -> bool:
                 fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 return True
+            except OSError:  # a file system without locks
+                return is_there(folder)
     except FileNotFoundError:
         pass
     return False
+
+
+def is_there(folder: str) -> bool:
+    """Whether the processes are there that a job says are its own."""
+    group = read(folder, "pid")
+    if not group or rebooted(folder):
+        return False
+    try:
+        os.killpg(int(group), 0)
+    except OSError:
+        return False
+    return True
+
+
+def rebooted(folder: str) -> bool:
+    """Whether this machine was started anew since a job began."""
+    began_in = read(folder, "boot")
+    return bool(began_in) and began_in != read(folder, BOOT_ID)
 
 
 def job(request: dict[str, Any]) -> None:
@@ -312,10 +332,9 @@ def job(request: dict[str, Any]) -> None:
         begin(folder, request["command"])
     elif action == "state":
         stopped = os.path.exists(os.path.join(folder, "stop"))
-        began_in, now_in = read(folder, "boot"), read(folder, BOOT_ID)
         tell(
             done=True, running=running(folder), answers=len(names), stopped=stopped,
-            said=read(folder, "log")[-2000:], rebooted=bool(began_in) and began_in != now_in,
+            said=read(folder, "log")[-2000:], rebooted=rebooted(folder),
             finished=os.path.exists(os.path.join(folder, "done")),
         )  # fmt: skip
     elif action == "fetch":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import subprocess
 from pathlib import Path
 from typing import IO
 
@@ -40,3 +42,27 @@ def test_two_who_look_at_a_job_at_once_find_no_process_and_end_none(
     monkeypatch.setattr(fcntl, "flock", look_twice)
     assert not far_side.running(str(tmp_path))
     assert beside == [False] and not ended
+
+
+def test_a_job_on_a_file_system_without_locks_is_seen_and_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looked at it was told of a fault, and ended or collected nothing."""
+
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    folder = str(tmp_path)
+    (tmp_path / LOCK).touch()
+    assert not far_side.running(folder), "it has not said yet that it runs"
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as job:
+        (tmp_path / PID).write_text(str(job.pid))
+        assert far_side.running(folder)
+        (tmp_path / "boot").write_text("the start before")
+        assert not far_side.running(folder), "the number is another's by now"
+        (tmp_path / "boot").unlink()
+        monkeypatch.setattr(far_side, "ended", lambda folder: job.wait(60) is not None)
+        far_side.stop(folder)
+        assert job.returncode == -signal.SIGTERM
+    assert not far_side.running(folder)
