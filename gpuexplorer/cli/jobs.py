@@ -13,7 +13,8 @@ from gpuexplorer.cli.detach import Collecting
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.cli.sheets import plain_table
-from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.text import brief
 from gpuexplorer.environments import detached
 from gpuexplorer.environments.detached import Detached, DetachedState, UnreadableJob
 from gpuexplorer.history.place import shown
@@ -66,6 +67,8 @@ def _show(found: list[tuple[Detached, DetachedState | str]]) -> None:
     for one, state in found:
         if isinstance(state, DetachedState) and _ended_with_machine(one, state):
             _say_ended_with_machine(one)
+        if isinstance(state, DetachedState) and _died(state):
+            _say_last_words(one, state)
 
 
 def _look(one: Detached) -> DetachedState | str:
@@ -103,6 +106,18 @@ def _words(one: Detached, state: DetachedState | str) -> str:
     return "interrupted: continue it"
 
 
+def _died(state: DetachedState) -> bool:
+    """Whether a job ended before its end, and neither a user nor its machine's restart did that."""
+    return not (state.running or state.finished or state.stopped or state.rebooted)
+
+
+def _say_last_words(one: Detached, state: DetachedState) -> None:
+    """Say the last line that a job printed, on which stands why it died, where it says that."""
+    last = next((line for line in reversed(state.said.splitlines()) if line.strip()), "")
+    if why := brief(last):
+        say(f"gpuexplorer: the last that job {one.id} said: {why}")
+
+
 def _follow(options: argparse.Namespace) -> int:
     """Say how far a job is until it has ended."""
     one, before = detached.find_detached(options.job), -1
@@ -114,7 +129,10 @@ def _follow(options: argparse.Namespace) -> int:
             before = state.done
             if not state.running:
                 say(f"gpuexplorer: job {one.id} is {_words(one, state)}")
-                return 0
+                if not _died(state):
+                    return 0
+                _say_last_words(one, state)
+                return WorkFailed.exit_code
             time.sleep(LOOK_S)
     except KeyboardInterrupt:
         say("gpuexplorer: the job is measured all the same; 'gpuexplorer jobs' lists it")

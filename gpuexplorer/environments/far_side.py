@@ -361,7 +361,7 @@ def begin(folder: str, command: list[str]) -> None:
         os.unlink(stop_file)
     with open(os.path.join(folder, "boot"), "w", encoding="utf-8") as stream:
         stream.write(read(folder, BOOT_ID))
-    with open(os.path.join(folder, "log"), "ab") as log:
+    with open(os.path.join(folder, "log"), "wb") as log:
         process = subprocess.Popen(
             [place(word) for word in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             cwd="/", start_new_session=True,

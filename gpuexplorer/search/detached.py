@@ -28,6 +28,7 @@ from gpuexplorer.core.locks import FileLock
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import LIVE, RunOptions
 from gpuexplorer.core.shared_device import WhenShared, choose_sharing
+from gpuexplorer.core.text import brief
 from gpuexplorer.core.tuning import Tuning
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.errors import EngineGone, failed_of
@@ -106,24 +107,30 @@ def main(arguments: list[str]) -> int:
                 "another version of GPU Explorer began it, and alone can read it", file=sys.stderr
             )
             return WorkFailed.exit_code
-        if work.tuning is not None:
-            try:
-                check_sampler(work.tuning.options.sampler)
-            except ExplorerError as error:  # who starts it tells that
-                print(error, file=sys.stderr)
-                return error.exit_code
-        # A wrapper of the Python that was started is in the same group, and is its first.
-        group = os.getpgrp() if hasattr(os, "getpgrp") else os.getpid()
-        (folder / PID).write_text(str(group), encoding="ascii")
-        choose_sharing(work.when_shared, None)
-        (folder / ANSWERS).mkdir(exist_ok=True)
-        (folder / DONE).unlink(missing_ok=True)
-        if work.tuning is not None:
-            tune(work, work.tuning, folder)
-        elif not measure(work, folder):
-            return 1
-        (folder / DONE).touch()
-        return 0
+        try:
+            return _work_on(work, folder)
+        except ExplorerError as error:  # who starts it, or asks how it is, tells what is printed
+            print("\n".join([*error.detail.splitlines(), brief(str(error))]), file=sys.stderr)
+            return error.exit_code
+        finally:
+            (folder / PID).unlink(missing_ok=True)
+
+
+def _work_on(work: Work, folder: Path) -> int:
+    if work.tuning is not None:
+        check_sampler(work.tuning.options.sampler)
+    # A wrapper of the Python that was started is in the same group, and is its first.
+    group = os.getpgrp() if hasattr(os, "getpgrp") else os.getpid()
+    (folder / PID).write_text(str(group), encoding="ascii")
+    choose_sharing(work.when_shared, None)
+    (folder / ANSWERS).mkdir(exist_ok=True)
+    (folder / DONE).unlink(missing_ok=True)
+    if work.tuning is not None:
+        tune(work, work.tuning, folder)
+    elif not measure(work, folder):
+        return 1
+    (folder / DONE).touch()
+    return 0
 
 
 def _lock(folder: Path) -> FileLock:

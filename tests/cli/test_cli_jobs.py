@@ -278,3 +278,20 @@ def test_a_job_that_cannot_be_read_is_told_and_kept_beside_the_others(
     assert main(["jobs", "collect", "badc"]) == 1
     assert "detached job badc0de0 cannot be read: " in capsys.readouterr().err
     assert (folder / detached.ABOUT).read_bytes() == about
+
+
+def test_a_job_that_died_says_why_and_following_it_fails(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It was called interrupted, and nothing said what had become of it."""
+    one = swept()
+    (one.folder / DONE).unlink()
+    (one.folder / ANSWERS / "000001").unlink()
+    (one.folder / "log").write_text("begins\n/data/jobs: No space left on device\n\n")
+    said = f"gpuexplorer: the last that job {one.id} said: /data/jobs: No space left on device"
+    assert main(["jobs", "follow", one.id]) == 1
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        f"gpuexplorer: job {one.id} is interrupted: continue it", said,
+    ]  # fmt: skip
+    assert main(["jobs"]) == 0
+    assert capsys.readouterr().err.splitlines() == [said]

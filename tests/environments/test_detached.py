@@ -17,9 +17,10 @@ import pytest
 from gpuexplorer.cli import main
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.locks import FileLock
 from gpuexplorer.engine.interpreters import Interpreter
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.environments import detached, far_side
 from gpuexplorer.environments.detached import Detached
 from gpuexplorer.history.store import Query, Store
@@ -29,6 +30,7 @@ from gpuexplorer.search.tune import TuningOptions
 from gpuexplorer.search.tune_space import Ranges
 from gpuexplorer.workloads.loader import load
 from tests.support.detached_jobs import SWEEP, begun, collect_continue_and_collect, until
+from tests.support.results import made_config
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="nothing is detached on Windows")
 
@@ -131,6 +133,23 @@ def test_a_sampler_that_is_not_there_is_one_sentence_where_the_job_would_begin(
     assert job_of([str(tmp_path)]) == 3
     assert "'cmaes' needs the package cmaes, which is not" in capsys.readouterr().err
     assert not (tmp_path / "pid").exists(), "whoever starts it waits for that, or for its end"
+
+
+def test_a_fault_that_ends_a_job_is_one_sentence_and_its_number_stays_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was a traceback."""
+
+    def fails(*_: object) -> EngineSession:
+        assert (tmp_path / "pid").read_text() == str(os.getpgrp())
+        raise CannotRunHere("no engine starts", remedy="see 'gpuexplorer doctor'", detail="why\n")
+
+    monkeypatch.setattr("gpuexplorer.search.detached._session", fails)
+    work = Work(source=load()["matmul"].source, devices=DeviceList(), configs=[made_config()])
+    (tmp_path / "work").write_bytes(encode(work))
+    assert job_of([str(tmp_path)]) == CannotRunHere.exit_code
+    assert capsys.readouterr().err == "why\nno engine starts; see 'gpuexplorer doctor'\n"
+    assert not (tmp_path / "pid").exists(), "the number is another's by and by"
 
 
 def test_a_job_of_another_version_is_one_sentence_where_it_would_go_on(
