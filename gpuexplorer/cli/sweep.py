@@ -56,7 +56,11 @@ def command(options: argparse.Namespace) -> int:
     collecting: Collecting | None = options.collecting
     job, work, found = collected(collecting.job) if collecting is not None else (None, None, [])
     # What a job measured, it measured of the sources as they were then.
-    workload = chosen(options, options.workload) if work is None else Workload(work.source)
+    if work is None:
+        workload = chosen(options, options.workload)
+    else:
+        workload = Workload(work.source)
+        options.workload = workload.name
     space = space_of(options, workload.manifest)
     warn = collecting.heard_of(warn_not_kept) if collecting is not None else warn_not_kept
     store = _store_of(options, warn)

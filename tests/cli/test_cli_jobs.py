@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from gpuexplorer.cli import main
+from gpuexplorer.cli.own_files import take_files
 from gpuexplorer.cli.parser import parse
 from gpuexplorer.cli.sweep import measuring_of, space_of
 from gpuexplorer.cli.tune import options_of, ranges_of
@@ -30,10 +31,12 @@ from gpuexplorer.search.detached import ANSWERS, DONE, WORK, Outcome, TuneWork, 
 from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.tune import Tuner
 from gpuexplorer.search.tune_space import tuning_space
-from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.kernel_answers import Answers
+from gpuexplorer.workloads.loader import keep_manifest, load, own_workload
 from gpuexplorer.workloads.workload import Workload
 from tests.search.engine import MadeEngine
 from tests.support.detached_jobs import stored
+from tests.support.own_kernels import TEXTBOOK
 from tests.support.problems import device
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="nothing is detached on Windows")
@@ -62,15 +65,17 @@ def ended(words: list[str], work: Work, outcomes: list[Outcome]) -> Detached:
     return one
 
 
-def swept(*more: str, workload: Workload = MATMUL) -> Detached:
+def swept(*more: str, workload: Workload = MATMUL, words: list[str] = SWEEP) -> Detached:
     """Return a sweep that a job has measured."""
-    space = space_of(parse([*SWEEP, *more]), workload.manifest)
-    measuring = measuring_of(parse(SWEEP))
+    options = parse([*words, *more])
+    take_files(options)
+    space = space_of(options, workload.manifest)
+    measuring = measuring_of(options)
     sweep = SpaceSweep(space, workload, DEVICES, measuring).sweep
     results = [MadeEngine().measure(c, workload, measuring).result() for c in sweep.coming]
     work = Work(source=workload.source, configs=sweep.coming, options=measuring, devices=DEVICES)
     outcomes = [Outcome(config=one.config, result=one) for one in results]
-    return ended([*SWEEP, *more], work, outcomes)
+    return ended([*words, *more], work, outcomes)
 
 
 def tuned(fails: bool = False, *more: str, workload: Workload = MATMUL) -> Detached:
@@ -206,6 +211,25 @@ def test_a_job_is_collected_though_its_sources_have_changed_since(
         (group,) = store.groups()
     asked = group.document
     assert before.sha256 in (asked.get("workload_sha256"), asked.get("source_sha256"))
+
+
+def test_a_job_of_a_file_is_collected_elsewhere_and_once_the_file_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command read the file again, from the folder in which it was given to collect."""
+    for name in ("project", "elsewhere"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    file = Path("mine.cu")
+    file.write_text(TEXTBOOK)
+    keep_manifest(file, Answers(reference={"": "A @ B"}, sizes={"N": 64}))
+    words = ["sweep", "mine.cu", "--variant", "tiled", "--device", "opencl:0", "--size", "32,64"]
+    one = swept(workload=own_workload(file), words=words)
+    for left in Path().iterdir():
+        left.unlink()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert main(["jobs", "collect", one.id]) == 0
+    assert len(stored()) == 2 and not detached.list_detached()
 
 
 def test_a_job_whose_request_cannot_be_read_is_kept_and_says_so(
