@@ -14,7 +14,7 @@ import signal
 import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,8 @@ MOST_NAMED = 4
 MOST_SAID = 20
 """Lines that are kept of what programs on other machines print until they are ready."""
 ORPHAN = "1 hour"
-"""A scheduler on another machine that has had nothing to do for so long ends, and its workers."""
+"""A scheduler on another machine that nobody watches and that has had nothing to do for so long
+ends, and its workers."""
 
 
 def default_folder() -> Path:
@@ -85,8 +86,11 @@ class StartedCluster(Closing):
         launched, self._launched = self._launched, None
         if launched is not None:
             try:
-                launched.close()
+                with suppress(OSError):  # a scheduler that is gone ends nothing
+                    launched.close()
             finally:
+                if isinstance(self._launcher, Ssh):
+                    launched.remove_certificates()
                 self.file.unlink(missing_ok=True)
                 self._lock.close()
 
@@ -300,7 +304,9 @@ class Ssh:
         except BaseException:
             remove_certificates(self.hosts, there)
             raise
-        weakref.finalize(launched, remove_certificates, self.hosts, there)
+        launched.remove_certificates = weakref.finalize(
+            launched, remove_certificates, self.hosts, there
+        )
         return launched
 
 

@@ -105,6 +105,16 @@ def test_a_cluster_here_is_reached_from_here_with_its_certificate_alone_and_ende
         assert psutil.wait_procs(below, timeout=60)[1] == []
 
 
+def test_a_cluster_that_has_nothing_to_do_stays_while_it_is_watched(tmp_path: Path) -> None:
+    """One over SSH ended after an hour, in the middle of a day's work."""
+    idle = {"DASK_DISTRIBUTED__SCHEDULER__IDLE_TIMEOUT": "4s"}
+    with cluster_up(tmp_path / "cluster", "--local", "1", **idle) as up:
+        up.wait_for("1 worker")
+        with pytest.raises(subprocess.TimeoutExpired):
+            up.process.wait(8)
+        assert up.end(signal.SIGINT) == (130, [])
+
+
 def test_a_folder_that_holds_other_things_keeps_its_rights_and_one_of_others_is_refused(
     tmp_path: Path,
 ) -> None:
@@ -260,6 +270,26 @@ def test_workers_over_ssh_get_certificates_and_leave_neither_these_nor_a_process
             assert run_cli("cluster", "down", folder, cwd=tmp_path).returncode == 0
             assert up.process.wait(60) == 0
         assert psutil.wait_procs(far, timeout=60)[1] == []
+    assert folders_of_certificates() == before
+
+
+@pytest.mark.long
+def test_a_scheduler_that_died_is_told_as_such_and_up_fails(machine: Sshd, tmp_path: Path) -> None:
+    """It said that 'cluster down' had ended it."""
+    hosts = tmp_path / "hosts.txt"
+    hosts.write_text(f"{getpass.getuser()}@127.0.0.1:{machine.port}\n")
+    before = folders_of_certificates()
+    with cluster_up(tmp_path / "cluster", "--ssh", str(hosts)) as up:
+        up.wait_for("1 worker")
+        client = connect(up.place)
+        scheduler = client.run_on_scheduler(os.getpid)
+        workers = [psutil.Process(pid) for pid in client.run(os.getpid).values()]
+        client.close()
+        os.kill(scheduler, signal.SIGKILL)
+        up.wait_for(f"the scheduler at {up.place.scheduler} does not answer any more; see whether")
+        assert up.process.wait(60) == 1
+        assert not [line for line in up.said if not line.startswith("gpuexplorer: ")]
+        assert psutil.wait_procs(workers, timeout=60)[1] == []
     assert folders_of_certificates() == before
 
 
