@@ -6,7 +6,6 @@ line in ``registry``. Every method is called from one thread, the engine's measu
 
 from __future__ import annotations
 
-import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -19,7 +18,7 @@ import numpy.typing as npt
 
 from gpuexplorer.backends.cpu import memory_available_B
 from gpuexplorer.core.accesses import AccessLook, Trace
-from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
+from gpuexplorer.core.deadline import said_deadline_s
 from gpuexplorer.core.device import DeviceInfo, Unavailable
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.operators import Recorded
@@ -64,15 +63,6 @@ def build_deadline_s(plan: Plan | None = None) -> float:
     """Return how long building may take: importing a model's file, compiling, a first step."""
     compiles = plan is not None and plan.switches.get("compile", "off") != "off"
     return said_deadline_s() or (COMPILE_DEADLINE_S if compiles else BUILD_DEADLINE_S)
-
-
-def said_deadline_s() -> float | None:
-    """Return how long the environment says that building, or a launch, may take; None if not."""
-    try:
-        said = float(os.environ.get(BUILD_DEADLINE_VARIABLE, ""))
-    except ValueError:
-        return None
-    return said if said > 0 else None
 
 
 class Backend(ABC):

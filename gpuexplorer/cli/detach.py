@@ -11,6 +11,7 @@ from typing import Any
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.cli.messages import say
 from gpuexplorer.cli.sessions import python_of
+from gpuexplorer.core.deadline import said_deadline_s
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.shared_device import when_shared
@@ -76,6 +77,7 @@ def detach(
         ceilings=CeilingStore().of(devices),
         agreed=agreed(workload),
         when_shared=when_shared(),
+        deadline_s=said_deadline_s(),
         **what,
     )
     arguments = [word for word in asked.arguments if word not in ("--detach", "--resume")]

@@ -24,7 +24,7 @@ from gpuexplorer.cli import (
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli.help import HelpFormatter
 from gpuexplorer.cli.knob_options import add_knob
-from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
+from gpuexplorer.core.deadline import choose_deadline
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.shared_device import choose_sharing
 from gpuexplorer.workloads.strict import suggestion
@@ -316,7 +316,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         )
     options.arguments = given
     if getattr(options, "deadline", None):  # for the engines that this program starts
-        os.environ[BUILD_DEADLINE_VARIABLE] = str(options.deadline)
+        choose_deadline(options.deadline)
     choose_sharing(getattr(options, "when_shared", None), getattr(options, "nice", None))
     if getattr(options, "history", None):  # for whatever opens the history in this program
         from gpuexplorer.history.place import ENVIRONMENT_VARIABLE

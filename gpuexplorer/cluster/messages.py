@@ -25,6 +25,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """The workload, for a worker that may not have it yet."""
     agreed: bool = False
     """Whether the user agreed to run the workload's own code."""
+    waits: bool = False
+    """Whether it waits until nobody else uses the device; otherwise as the worker does."""
+    deadline_s: float | None = None
+    """How long building or a launch may take; None: as the worker says."""
     options: RunOptions
     topic: str
     """Where the answer goes."""

@@ -20,9 +20,11 @@ from gpuexplorer.cluster.agenda import Lane, Now
 from gpuexplorer.cluster.messages import Answer, Asked, Sampling, encode, read_told
 from gpuexplorer.cluster.paces import Paces
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.deadline import said_deadline_s
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.shared_device import when_shared
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.errors import EngineGone, EngineKilled, error_of
 from gpuexplorer.engine.record import RunRecord
@@ -229,6 +231,8 @@ class Spreading:
             sha256=self._source.sha256,
             source=None if self._source.sha256 in lane.knows else self._source,
             agreed=self._agreed,
+            waits=when_shared() == "wait",
+            deadline_s=said_deadline_s(),
             options=options,
             topic=self._topic,
             record=index is not None and self._agenda.records,

@@ -19,9 +19,11 @@ from distributed import WorkerPlugin, get_worker
 import gpuexplorer
 from gpuexplorer.calibration.store import CeilingStore, data_folder
 from gpuexplorer.cluster.messages import Answer, Asked, Described, Sampling, encode, read_asked
+from gpuexplorer.core.deadline import choose_deadline, said_deadline_s
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.locks import FileLock
+from gpuexplorer.core.shared_device import choose_sharing, when_shared
 from gpuexplorer.core.statistics import middle
 from gpuexplorer.core.units import plural
 from gpuexplorer.engine.errors import EngineGone, failed_of
@@ -43,6 +45,7 @@ class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
         self._engines: Engines | None = None
         self._gpu: FileLock | None = None
         self._one_at_a_time: Any = None
+        self._usual = when_shared(), said_deadline_s()
 
     def setup(self, worker: Any) -> None:
         """Get ready in a worker; Dask calls this."""
@@ -50,9 +53,7 @@ class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
 
     def teardown(self, worker: Any) -> None:
         """End the engine; Dask calls this."""
-        engines, self._engines = self._engines, None
-        if engines is not None:
-            engines.close()
+        self._end()
         if self._gpu is not None:
             self._gpu.close()
 
@@ -66,6 +67,7 @@ class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
         began = time.perf_counter()
         try:
             with self._one_at_a_time:
+                self._heed(asked)
                 record = self._opened().measure(
                     asked.config, workload, asked.options, on_progress=_teller(asked)
                 )
@@ -74,12 +76,26 @@ class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
             return Answer(tag=asked.tag, failed=failed_of(error), gone=gone)
         return Answer.of(asked, record, time.perf_counter() - began)
 
+    def _heed(self, asked: Asked) -> None:
+        """Have the engine share its device and keep the deadline that a task says, or its own."""
+        usual, usual_s = self._usual
+        choose_sharing("wait" if asked.waits else usual, None)
+        deadline_s = asked.deadline_s or usual_s
+        if deadline_s != said_deadline_s():
+            self._end()  # the next one has it from its start
+            choose_deadline(deadline_s)
+
+    def _end(self) -> None:
+        engines, self._engines = self._engines, None
+        if engines is not None:
+            engines.close()
+
     def _opened(self) -> Engines:
         if self._engines is None:
             engines = Engines(_open, None)
             gpus = {device.hardware_id for device in engines.devices if device.is_nvidia_gpu}
             try:
-                mine = self._take_one(gpus) if gpus else None
+                mine = self._take_one(gpus) if gpus and self._gpu is None else None
             except BaseException:
                 engines.close()
                 raise

@@ -9,8 +9,6 @@ import msgspec
 Block = tuple[int, int, int]
 Cache = Literal["hot", "cold"]
 """``hot``: launch after launch on the same arrays; ``cold``: the last-level cache emptied first."""
-BUILD_DEADLINE_VARIABLE = "GPUEXPLORER_BUILD_DEADLINE_S"
-"""Names the seconds that an engine may take to build, or for a launch, before it counts as hung."""
 OWN_FILL = "manifest"
 """Each input is filled as the workload's manifest says; any other ``fill`` holds for them all."""
 EVEN_IF_WRONG = "even_if_wrong"

@@ -17,7 +17,7 @@ from typing import BinaryIO, cast
 import msgspec
 
 from gpuexplorer.core import frozen
-from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE
+from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.frozen import module_command
 from gpuexplorer.core.shared_device import FAR_NICE, niceness
 from gpuexplorer.engine import protocol

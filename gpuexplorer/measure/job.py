@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, Runner, said_deadline_s
+from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, Runner
+from gpuexplorer.core.deadline import said_deadline_s
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.result import Phases, Verification

@@ -22,6 +22,7 @@ from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.chunked import as_list
 from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.deadline import choose_deadline
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.locks import FileLock
@@ -71,6 +72,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the user agreed to run the workload's own code."""
     when_shared: WhenShared = "warn"
     """Whether each run waits until nobody else uses the device."""
+    deadline_s: float | None = None
+    """How long building or a launch may take, where that was said."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +126,8 @@ def _work_on(work: Work, folder: Path) -> int:
     group = os.getpgrp() if hasattr(os, "getpgrp") else os.getpid()
     (folder / PID).write_text(str(group), encoding="ascii")
     choose_sharing(work.when_shared, None)
+    if work.deadline_s is not None:
+        choose_deadline(work.deadline_s)
     (folder / ANSWERS).mkdir(exist_ok=True)
     (folder / DONE).unlink(missing_ok=True)
     if work.tuning is not None:

@@ -16,7 +16,9 @@ from gpuexplorer.cluster.agenda import Agenda, Lane
 from gpuexplorer.cluster.connection import Cluster
 from gpuexplorer.cluster.messages import Answer, Asked, encode, read_asked
 from gpuexplorer.cluster.paces import Paces
+from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.shared_device import WHEN_SHARED_VARIABLE
 from gpuexplorer.workloads import trust
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
@@ -62,7 +64,12 @@ def test_a_worker_knows_what_the_user_agreed_to(
     assert found == [agreed]
 
 
-def test_workers_are_told_that_the_user_agreed() -> None:
+def test_workers_are_told_what_the_user_agreed_to_and_said_of_engines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A deadline and waiting for others were taken, and no worker heard of them."""
+    monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, "7")
+    monkeypatch.setenv(WHEN_SHARED_VARIABLE, "wait")
     workload, told = checked_by_python("def added(A, B):\n    return A + B\n"), []
     config = made_config()
     lane = Lane("tls://there", "there", {config.device: device(config.device)})
@@ -71,7 +78,7 @@ def test_workers_are_told_that_the_user_agreed() -> None:
         id = "this one"
 
         def submit(self, task: Any, data: bytes, **options: Any) -> Any:
-            told.append(read_asked(data).agreed)
+            told.append(read_asked(data))
             return SimpleNamespace(add_done_callback=lambda done: None)
 
         def __getattr__(self, name: str) -> Any:
@@ -89,4 +96,5 @@ def test_workers_are_told_that_the_user_agreed() -> None:
         next(news)
         news.close()
         lane.going.clear()
-    assert told == [False, True]
+    assert [one.agreed for one in told] == [False, True]
+    assert {(one.waits, one.deadline_s) for one in told} == {(True, 7.0)}

@@ -13,10 +13,16 @@ pytest.importorskip("distributed")
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
 from gpuexplorer.cluster import worker
+from gpuexplorer.cluster.messages import Asked
 from gpuexplorer.cluster.worker import VISIBLE, WorkerEngine
+from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE, said_deadline_s
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.run_options import LIVE
+from gpuexplorer.core.shared_device import WHEN_SHARED_VARIABLE, when_shared
+from gpuexplorer.workloads.loader import load
 from tests.support.problems import device
+from tests.support.results import made_config
 
 
 class Started:
@@ -33,6 +39,13 @@ class Started:
             for backend in ("cuda", "opencl")
         ]
         self.devices = DeviceList(devices=(device("cpu:0"), *found))
+
+        self.deadline_s = said_deadline_s()
+
+    def measure(self, *given: object, **named: object) -> None:
+        """Say what it was told, which is no result."""
+        gpus = [one.hardware_id for one in self.devices if one.is_nvidia_gpu]
+        raise CannotRunHere(f"{when_shared()} {self.deadline_s} {gpus[0]}")
 
     def close(self) -> None:
         """End it."""
@@ -79,3 +92,26 @@ def test_a_worker_has_a_gpu_that_no_other_has(
     workers[0].teardown(None)
     seen = {one.hardware_id for one in one_more.devices() if one.is_nvidia_gpu}
     assert seen == {gpus[0]}
+
+
+@pytest.mark.parametrize("usual", ["warn", "wait"])
+def test_a_worker_waits_and_keeps_the_deadline_as_each_task_says(
+    usual: str,
+    worker_of: Callable[[list[str]], WorkerEngine],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(WHEN_SHARED_VARIABLE, usual)
+    monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, "9")
+    monkeypatch.setattr(worker, "get_worker", lambda: None)
+    one, workload, found = worker_of(["GPU-a", "GPU-b"]), load()["matmul"], []
+    for waits, deadline_s in ((False, None), (True, None), (False, 5.0), (False, None)):
+        asked = Asked(
+            tag=1, config=made_config(), sha256="", options=LIVE, topic="", waits=waits,
+            deadline_s=deadline_s,
+        )  # fmt: skip
+        failed = one.measure(asked, workload).failed
+        assert failed is not None and Started.running == 1
+        found.append(failed.what)
+    assert found == [
+        f"{usual} 9.0 GPU-a", "wait 9.0 GPU-a", f"{usual} 5.0 GPU-a", f"{usual} 9.0 GPU-a",
+    ]  # fmt: skip

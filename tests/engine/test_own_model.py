@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import gpuexplorer
-from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE, RunConfig, RunRequest
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions

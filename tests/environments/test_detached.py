@@ -16,9 +16,11 @@ import pytest
 
 from gpuexplorer.cli import main
 from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE, said_deadline_s
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.locks import FileLock
+from gpuexplorer.core.shared_device import WHEN_SHARED_VARIABLE
 from gpuexplorer.engine.interpreters import Interpreter
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.environments import detached, far_side
@@ -64,6 +66,19 @@ def test_a_password_of_a_teams_store_is_shown_nowhere_and_kept_for_its_user_alon
     said = capsys.readouterr()
     assert "ada:***@server" in said.out + one.title
     assert "s3cret" not in said.out + said.err + one.title
+
+
+def test_a_job_has_the_deadline_and_waits_as_its_command_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On another machine it had the deadline of every engine there."""
+    monkeypatch.setattr(detached, "_ask", lambda *asked: {})  # no job needs to run for this
+    for name in (BUILD_DEADLINE_VARIABLE, WHEN_SHARED_VARIABLE):
+        monkeypatch.setenv(name, "")  # taken back afterwards
+    assert main([*SWEEP, "--detach", "--deadline", "7", "--when-shared", "wait"]) == 0
+    (one,) = detached.list_detached()
+    work = detached.work_of(one)
+    assert (work.deadline_s, work.when_shared) == (7.0, "wait")
 
 
 def test_a_job_that_ended_with_its_machine_says_so_and_goes_on_from_what_it_stored(
@@ -142,10 +157,13 @@ def test_a_fault_that_ends_a_job_is_one_sentence_and_its_number_stays_nowhere(
 
     def fails(*_: object) -> EngineSession:
         assert (tmp_path / "pid").read_text() == str(os.getpgrp())
+        assert said_deadline_s() == 7.0
         raise CannotRunHere("no engine starts", remedy="see 'gpuexplorer doctor'", detail="why\n")
 
+    monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, "9")  # this program's; the job has its own
     monkeypatch.setattr("gpuexplorer.search.detached._session", fails)
-    work = Work(source=load()["matmul"].source, devices=DeviceList(), configs=[made_config()])
+    source, configs = load()["matmul"].source, [made_config()]
+    work = Work(source=source, devices=DeviceList(), configs=configs, deadline_s=7.0)
     (tmp_path / "work").write_bytes(encode(work))
     assert job_of([str(tmp_path)]) == CannotRunHere.exit_code
     assert capsys.readouterr().err == "why\nno engine starts; see 'gpuexplorer doctor'\n"

@@ -22,7 +22,7 @@ def put(
     folder: Path, capsys: pytest.CaptureFixture[str], *, at_once: bool = False
 ) -> list[dict[str, Any]]:
     """Have two files taken, one of them empty, as the sender sends them; return the answers."""
-    files = [
+    files: list[dict[str, Any]] = [
         {"path": f"pack/{name}", "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         for name, data in (("a", DATA), ("b", b""))
     ]

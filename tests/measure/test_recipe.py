@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from gpuexplorer.backends.base import Batch, HostArray, Runner, TimingLost
-from gpuexplorer.core.config import BUILD_DEADLINE_VARIABLE, RunConfig
+from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits
 from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed, WrongResult
 from gpuexplorer.core.memory import MemoryParts, MemoryUse

@@ -1,0 +1,27 @@
+"""How long building, or a launch, may take before its engine counts as hung, where that is said.
+
+It stands in an environment variable, so that every engine that this program starts does the same.
+"""
+
+from __future__ import annotations
+
+import os
+
+BUILD_DEADLINE_VARIABLE = "GPUEXPLORER_BUILD_DEADLINE_S"
+
+
+def choose_deadline(seconds: float | None) -> None:
+    """Have engines that start from now on keep it; None: their own."""
+    if seconds is None:
+        os.environ.pop(BUILD_DEADLINE_VARIABLE, None)
+    else:
+        os.environ[BUILD_DEADLINE_VARIABLE] = str(seconds)
+
+
+def said_deadline_s() -> float | None:
+    """Return how long the environment says that building, or a launch, may take; None if not."""
+    try:
+        said = float(os.environ.get(BUILD_DEADLINE_VARIABLE, ""))
+    except ValueError:
+        return None
+    return said if said > 0 else None
