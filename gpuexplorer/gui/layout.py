@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from gpuexplorer.gui.views.compare import CompareView
     from gpuexplorer.gui.views.lab import LabView
 
+RECORDINGS = ("operators", "accesses", "learn")
+"""Views whose results are in no session file."""
 DEVICE_LEAST_HEIGHT = 110
 """Two rows of the device's figures."""
 DEVICE_SHARE = 0.34
@@ -258,6 +260,17 @@ class Panels(QSplitter):
 
         if isinstance(self.accesses.view, AccessesView):
             self.accesses.view.close_down()
+
+    def recordings(self) -> dict[str, object]:
+        """Return what is shown and no session file holds, for another window of this process."""
+        views = {name: getattr(self, name).view for name in RECORDINGS}
+        shown = {name: view.recorded() for name, view in views.items() if view is not None}
+        return {name: found for name, found in shown.items() if found is not None}
+
+    def show_recordings(self, recordings: Mapping[str, object]) -> None:
+        """Show what another window of this process had."""
+        for name, found in recordings.items():
+            getattr(self, name).made().show_recorded(found)
 
     def show_bench(self, title: str, what: object) -> None:
         """Show a view with what a lesson measures: configurations, or a study by its name."""

@@ -178,6 +178,7 @@ class Background(Task):
             del found, work  # and what it holds
             if outcome is not None:
                 self.ended.emit(kind, outcome)
+            del outcome  # until there is something else to do, it would be kept
 
     def _next(self) -> tuple[str, Callable[[], object]] | None:
         with self._gate:

@@ -53,6 +53,13 @@ def test_a_warp_is_counted_and_drawn_again_as_the_block_moves(
     assert "1 sector of 32 B" in view.request_words.text()
     assert "every lane has a thread" in view.place.text()
 
+    again = open_window()  # as after a change of language
+    again.session.live_at_start = False
+    again.panels.show_recordings(window.panels.recordings())
+    other = again.panels.accesses.view
+    assert isinstance(other, AccessesView) and view.shown is not None and other.shown is not None
+    assert other.shown.rows == view.shown.rows and other._tried == view._tried
+
     QTest.keyClick(view.warp, Qt.Key.Key_Right)
     assert view.scrubber.value() == 1
     assert (

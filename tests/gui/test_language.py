@@ -80,7 +80,11 @@ def create(words):
     def look():
         if knobs.knobs.size.get("N") != 96:
             return
+        learn = window.panels.learn.view
+        if learn is None or learn.model.open is None:
+            return
         timer.stop()
+        told[-1]["lesson"] = [learn.model.open.name, learn.step]
         told[-1]["checked"] = [n for n, one in window.commands.languages.items() if one.isChecked()]
         if len(told) == 3:
             print(json.dumps(told))
@@ -95,6 +99,9 @@ def create(words):
     if len(told) == 1:
         knobs.set_size("N", 96)
         window.session.options = replace(window.session.options, threads=2)
+        learn = window.panels.learn.made()
+        learn.open_lesson(list(learn.model.lessons)[1])
+        learn.show_step(2)
     return application, window
 
 app.create = create
@@ -320,6 +327,7 @@ def test_a_language_is_switched_in_the_open_window_which_shows_the_same(tmp_path
     assert [one["checked"] for one in (first, other, back)] == [["system"], ["made-up"], ["en"]]
     assert first["title"] == other["title"] == back["title"]
     assert (first["threads"], other["threads"], back["threads"]) == (1, 2, 2)
+    assert first["lesson"][1] == 2 and first["lesson"] == other["lesson"] == back["lesson"]
 
 
 def test_a_language_waits_for_a_job_and_nothing_of_it_is_lost(tmp_path: Path) -> None:

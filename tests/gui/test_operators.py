@@ -142,6 +142,12 @@ def test_a_profile_names_its_run_and_is_dim_beside_other_knobs(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:
     view = shown(qtbot, open_window)
+    again = open_window()  # as after a change of language
+    again.session.live_at_start = False
+    other = again.panels.operators.made()
+    assert isinstance(other, OperatorsView) and view.recorded() is not None
+    other.show_recorded(view.recorded())
+    assert other.shown is view.shown and other.pages.currentWidget() is other.split
     line = view.caption
     config = view.shown.profile.config if view.shown is not None else None
     assert config is not None

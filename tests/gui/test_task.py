@@ -119,6 +119,15 @@ def test_only_the_latest_of_a_kind_is_done_and_a_bug_in_one_does_not_end_the_res
     assert not background.isRunning()
 
 
+def test_an_outcome_that_was_told_is_not_kept(qtbot: QtBot) -> None:
+    background = Background("drawing")
+    gone: list[weakref.ref[set[int]]] = []
+    background.ended.connect(lambda _, outcome: gone.append(weakref.ref(outcome)))
+    background.ask("picture", lambda: set(range(9)))
+    until(qtbot, lambda: bool(gone) and gone[0]() is None)
+    background.close()
+
+
 def test_a_bug_in_the_thread_of_the_store_is_said(
     qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.lessons.lesson import Lesson
 from gpuexplorer.lessons.loader import load_lessons
@@ -24,6 +26,17 @@ EXERCISE = "exercise"
 """What stands among measurements for the exercise; no measure of a lesson may shadow it."""
 
 
+@dataclass
+class LessonResults:
+    """What was measured since the program started, by the names of lessons."""
+
+    measured: dict[str, dict[str, Measured]] = field(default_factory=dict)
+    """By the names of a lesson's measurements."""
+    exercise: dict[str, Measured] = field(default_factory=dict)
+    checked: dict[str, RunRequest] = field(default_factory=dict)
+    """The knobs that the exercise was measured with."""
+
+
 class LessonsModel:
     """The lessons with the user's progress, which is kept whenever it grows."""
 
@@ -34,8 +47,7 @@ class LessonsModel:
         self.read(workloads, folders)
         self.progress: Progress = read_progress()
         self.open: Lesson | None = None
-        self._measured: dict[str, dict[str, Measured]] = {}
-        self._exercise: dict[str, Measured] = {}
+        self.results = LessonResults()
         self.trouble: ExplorerError | None = None
         """Why the progress could not be kept."""
 
@@ -61,13 +73,13 @@ class LessonsModel:
 
     @property
     def measured(self) -> dict[str, Measured]:
-        """What was measured of the open lesson since the window opened, by name."""
-        return self._measured.setdefault(self.lesson.name, {})
+        """What was measured of the open lesson since the program started, by name."""
+        return self.results.measured.setdefault(self.lesson.name, {})
 
     @property
     def exercise(self) -> Measured | None:
         """What was measured for the open lesson's exercise last."""
-        return self._exercise.get(self.lesson.name)
+        return self.results.exercise.get(self.lesson.name)
 
     def guess(self, guess: str | float) -> None:
         """Take in a guess."""
@@ -78,11 +90,11 @@ class LessonsModel:
     def take(self, lesson: Lesson, name: str, found: Measured, *, whole: bool) -> None:
         """Take in a measurement, or a part of it; only a whole one counts as done."""
         if name == EXERCISE:
-            self._exercise[lesson.name] = found
+            self.results.exercise[lesson.name] = found
             if whole:
                 note_exercise(self.progress.of(lesson.name), lesson, found)
         else:
-            measured = self._measured.setdefault(lesson.name, {})
+            measured = self.results.measured.setdefault(lesson.name, {})
             measured[name] = found
             if whole:
                 note_measured(self.progress.of(lesson.name), lesson, measured)

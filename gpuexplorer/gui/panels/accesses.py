@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import msgspec
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
@@ -51,6 +52,12 @@ NOTHING_YET = (
     "Count its accesses to see which sectors and banks its lanes meet in, line by line. One block "
     "runs on the CPU device, and measuring pauses meanwhile.",
 )
+
+
+Tried = tuple[RunConfig, str, AccessLook]
+"""A configuration, its source's SHA-256, and where it was looked at."""
+Recorded = tuple[AccessProfile, AccessProfile | None, RunConfig | None, Tried | None]
+"""What is shown, what it is held against and of which configuration, and what was counted."""
 
 
 class AccessesJob(EngineJob):
@@ -120,8 +127,8 @@ class AccessesView(RecordingView):
         self._asked = 0
         self._job: AccessesJob | None = None
         self._look = AccessLook()
-        self._tried: tuple[RunConfig, str, AccessLook] | None = None
-        """What was counted last, of which source, or could not be."""
+        self._tried: Tried | None = None
+        """What was counted last, or could not be."""
         self.count_button = button("Count accesses", "countAccessesButton", act=self.count)
         self.launch_box = QSpinBox()
         self.launch_box.setObjectName("accessLaunchBox")
@@ -332,6 +339,16 @@ class AccessesView(RecordingView):
         if self.pages.currentWidget() is not self.split:
             self.pages.setCurrentWidget(self.split)
             self._share_height()
+
+    def recorded(self) -> object | None:
+        """Return what is shown, for another window of this process."""
+        return self.shown and (self.shown, self.beside, self._against, self._tried)
+
+    def show_recorded(self, recorded: object) -> None:
+        """Show what another window of this process had."""
+        profile, self.beside, self._against, self._tried = cast("Recorded", recorded)
+        self._look = profile.look
+        self.show_profile(profile)
 
     def _share_height(self) -> None:
         """Give the pictures what they need, and the table with its notes the rest."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import cast
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
@@ -175,6 +176,14 @@ class OperatorsView(RecordingView):
         self._colour()
         self.status.setText(tr(_headline(profile)))
         self.pages.setCurrentWidget(self.split)
+
+    def recorded(self) -> object | None:
+        """Return what is shown, for another window of this process."""
+        return self.shown
+
+    def show_recorded(self, recorded: object) -> None:
+        """Show what another window of this process had."""
+        self.show_profile(cast("RecordedProfile", recorded))
 
     def _picked_in_plot(self, name: str) -> None:
         self.plot.pick(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
@@ -26,7 +26,7 @@ from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.export import Exported, drawn
 from gpuexplorer.gui.model.lesson_session import VIEWS, lesson_session
-from gpuexplorer.gui.model.lessons import EXERCISE, LessonsModel
+from gpuexplorer.gui.model.lessons import EXERCISE, LessonResults, LessonsModel
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.lesson_job import LessonJob, Work
@@ -90,8 +90,6 @@ class LearnView(QStackedWidget):
         """As they are shipped: a lesson speaks of these, whatever was edited; and the user's."""
         self.model = LessonsModel(self._workloads, folders())
         self._job: LessonJob | None = None
-        self._checked: dict[str, RunRequest] = {}
-        """The user's knobs that the figures of a lesson's exercise are of."""
         self._told = ""
         self._revealed = ""
         """The measurement whose chart is kept in sight."""
@@ -216,6 +214,20 @@ class LearnView(QStackedWidget):
             row.addWidget(button)
         return foot
 
+    # ---- in another window of this process
+
+    def recorded(self) -> object:
+        """Return what was measured, and the lesson that is open with its step."""
+        opened = self.model.open
+        return self.model.results, "" if opened is None else opened.name, self.step
+
+    def show_recorded(self, recorded: object) -> None:
+        """Show what another window of this process had."""
+        self.model.results, name, step = cast("tuple[LessonResults, str, int]", recorded)
+        if name in self.model.lessons:
+            self.open_lesson(name)
+            self.show_step(step)
+
     # ---- which lesson, which step
 
     def show_list(self) -> None:
@@ -310,7 +322,7 @@ class LearnView(QStackedWidget):
         return f"Your knobs: {config_words(config)}"
 
     def _moved(self) -> bool:
-        checked = self._checked.get(self.model.lesson.name)
+        checked = self.model.results.checked.get(self.model.lesson.name)
         return checked is not None and checked != self._experiment.knobs.request()
 
     def _refusal_words(self) -> str:
@@ -428,7 +440,7 @@ class LearnView(QStackedWidget):
     def _take(self, job: LessonJob, found: Measured, *, whole: bool) -> None:
         self.model.take(job.lesson, job.name, found, whole=whole)
         if job.own is not None:
-            self._checked[job.lesson.name] = job.own
+            self.model.results.checked[job.lesson.name] = job.own
         if not self.model.shows(job.lesson):
             return
         answered = self.measure.answers
