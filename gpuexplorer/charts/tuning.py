@@ -10,6 +10,7 @@ from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.tuning import Evaluation, Finalist, Outcome, Tuning
 from gpuexplorer.core.units import plural, quantity, speed
+from gpuexplorer.core.verdict import verdict_of
 
 LEAST_SHOWN = 10
 """The chart's axis begins with so many, so that the first points stand apart."""
@@ -102,7 +103,7 @@ def _gain(tuning: Tuning) -> list[str]:
             return [f"Without tuning one gets {start}, which was not measured."]
         beside = speed(found_s / chosen_s)  # of looks: the final may have had another machine
         return [f"Without tuning one gets {start}, which was {beside} in the search."]
-    if low <= 1:
+    if verdict_of(ratio, low, high) != "slower":
         return [f"That cannot be told from {start}, which one gets without tuning."]
     return [f"Without tuning one gets {start}, which is {speed(ratio, low, high)}."]
 

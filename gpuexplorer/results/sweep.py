@@ -48,7 +48,7 @@ COLUMNS = (
 )  # fmt: skip
 WAITING = "waiting"
 SHOWN = 10
-"""Configurations that a terminal lists."""
+"""Configurations of one size that a terminal lists."""
 
 
 def sheet_of(document: SweepDocument) -> Sheet:
@@ -66,11 +66,11 @@ def fastest_sheet(document: SweepDocument) -> Sheet:
         sizes = dict.fromkeys(size_words(one.config) for one, _ in found)
         shown, what = [fastest[size] for size in sizes], "the fastest of each size, of"
     else:
-        shown, what = ranked, "the fastest of"
+        shown, what = ranked[:SHOWN], "the fastest of"
     title = f"{document.title}: {what} {count(len(ranked))}"
     left = unverified_words([run for _, run in found])
     notes = () if left is None else (left,)
-    return Sheet(title, COLUMNS, tuple(map(_entry_row, shown[:SHOWN])), notes)
+    return Sheet(title, COLUMNS, tuple(map(_entry_row, shown)), notes)
 
 
 def _entry_row(entry: SweptRun) -> Row:

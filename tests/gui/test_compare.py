@@ -16,10 +16,10 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.comparison import comparison_chart
 from gpuexplorer.charts.words import when_words
-from gpuexplorer.core.compared import ComparisonResult, comparison_json
+from gpuexplorer.core.compared import ComparisonEnd, ComparisonResult, comparison_json
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.model.compare import CompareModel
+from gpuexplorer.gui.model.compare import CompareModel, end_words
 from gpuexplorer.gui.model.compare_file import MOST
 from gpuexplorer.gui.panels.history_model import RUNS_MIME
 from gpuexplorer.gui.show.chart import ChartView
@@ -30,6 +30,7 @@ from gpuexplorer.history.store import Query, Store
 from gpuexplorer.results.comparison import sheet_of
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import export_to, find, until, wait_measured
+from tests.support.exchange import made_comparison
 from tests.support.results import made_config, made_result
 
 
@@ -73,6 +74,24 @@ def click_circle(qtbot: QtBot, view: CompareView, row: int) -> None:
 
 def press(qtbot: QtBot, widget: QWidget, key: Qt.Key) -> None:
     qtbot.keyClick(widget, key)  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(
+    ("stopped_by", "words"),
+    [
+        ("user", "Stopped after 8 rounds; 1 of 1 cannot be told yet."),
+        ("time", "The time was up after 8 rounds; 1 of 1 cannot be told yet."),
+        ("rounds", "After 8 rounds 1 of 1 cannot be told."),
+        ("verdict", "After 8 rounds 1 of 1 cannot be told."),  # of another reference
+    ],
+)
+def test_what_ended_a_comparison_is_said(stopped_by: ComparisonEnd, words: str) -> None:
+    result = made_comparison()
+    first, second = result.contestants
+    open_one = msgspec.structs.replace(second, verdict="can't tell")
+    left = msgspec.structs.replace(result, stopped_by=stopped_by, contestants=[first, open_one])
+    assert end_words(left) == words
+    assert end_words(result).startswith("Every verdict is clear after 8 rounds")
 
 
 def test_knobs_and_pins_are_measured_in_turns_and_kept(

@@ -175,8 +175,14 @@ def test_occupancy_and_time_that_agree_say_so() -> None:
         held.cells[number] = dataclasses.replace(
             held.cells[number], resources=Resources(occupancy=occupancy)
         )
+    held.best = held.cells[1].block
     look = Look(held, "time")
     assert "agree" in look.occupancy_words(H100)
+    held.cells[1] = dataclasses.replace(held.cells[1], resources=Resources(occupancy=0.75))
+    held.cells[0] = dataclasses.replace(
+        held.cells[0], time_s=11e-3, resources=Resources(occupancy=1.0)
+    )
+    assert "agree" not in Look(held, "time").occupancy_words(H100), "the best is not full"
     assert look.occupancy_legend() == "▼ full and slow: 0   ▲ fast though not full: 0"
 
 

@@ -89,6 +89,8 @@ def test_a_terminal_lists_the_fastest_without_what_cannot_be_true() -> None:
 
 
 def test_sizes_are_no_race_and_have_their_fastest_each_in_order() -> None:
+    many = [entry(8, 1e-3, 16 * number) for number in range(1, SHOWN + 7)]
+    assert len(fastest_sheet(document(*many)).rows) == SHOWN + 6, "each of them"
     entries = (entry(8, 9e-3, 128), entry(8, 2e-3, 64), entry(16, 8e-3, 128), entry(16, 3e-3, 64))
     sheet = fastest_sheet(document(*entries))
     assert sheet.title == "Products: the fastest of each size, of 4"

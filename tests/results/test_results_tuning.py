@@ -115,3 +115,16 @@ def test_a_shorter_median_than_that_of_the_fastest_is_told_with_the_ratio_that_d
     (note,) = (note for note in found if "shorter median" in note)
     assert note.startswith("64×1 has a shorter median, 960 µs")
     assert "1.030× slower (1.010–1.050), which decides" in note
+
+
+def test_what_tuning_gained_is_said_as_far_as_the_interval_bears_it_out() -> None:
+    for ratio, low, high, words in (
+        (1.3, 1.2, 1.4, "which is 1.30× slower (1.20–1.40)."),
+        (1.004, 1.001, 1.008, "That cannot be told from"),
+        (1.002, 1.001, 1.004, "That cannot be told from"),
+        (0.99, 0.97, 1.01, "That cannot be told from"),
+    ):
+        tuning = msgspec.structs.replace(
+            TUNING, start_ratio=ratio, start_ci95_low=low, start_ci95_high=high
+        )
+        assert words in " ".join(sheet_of(tuning).notes)

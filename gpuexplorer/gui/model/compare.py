@@ -300,7 +300,11 @@ def end_words(result: ComparisonResult) -> str:
         "The time was up after {number} round; {open_ones} of {others} cannot be told yet.",
         "The time was up after {number} rounds; {open_ones} of {others} cannot be told yet.",
     )
-    words = stopped if result.stopped_by == "user" else time_up
+    done = (
+        "After {number} round {open_ones} of {others} cannot be told.",
+        "After {number} rounds {open_ones} of {others} cannot be told.",
+    )
+    words = {"user": stopped, "time": time_up}.get(result.stopped_by, done)
     return plural(result.rounds, *words, open_ones=open_ones, others=len(result.others))
 
 

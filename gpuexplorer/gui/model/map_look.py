@@ -201,7 +201,10 @@ class Look:
         found = [self.disagreement(c) for c in self._held.cells]
         slow, fast = found.count("full and slow"), found.count("fast though not full")
         if not slow and not fast:
-            return "The fullest blocks are the fastest here: occupancy and time agree."
+            best = occupancy_of(self._best) if self._best is not None else None
+            if best is not None and best >= FULL * self.fullest:
+                return "The fullest blocks are the fastest here: occupancy and time agree."
+            return "No block is full and slow, or fast though not full, by much."
         parts = []
         if slow:
             parts.append(f"{slow} full yet at least {SLOW:g}× slower than the best ▼")
