@@ -135,13 +135,20 @@ class SpeedupLab(OverSizes[SpeedupStudy]):
 def break_even(
     points: Sequence[tuple[int, Speedup]], symbol: str, second: str, how: str
 ) -> BreakEven:
-    """Return where the second device breaks even, with the sizes where the intervals cross 1."""
+    """Return where the second device breaks even, with the sizes where the intervals cross 1.
+
+    Where there are intervals, they say that it is slower at a size, and faster at the largest.
+    """
     if not points:
         return BreakEven(words=f"No size was measured on both, {how}.")
-    least, most, faster = points[0][0], points[-1][0], [found.factor > 1 for _, found in points]
+    least, most = points[0][0], points[-1][0]
     unclear = [n for n, found in points if found.verdict in ("same", "can't tell")]
-    one_side, when = all(faster) or not any(faster), how.capitalize()
+    clear = [(n, found.factor > 1) for n, found in points if n not in unclear]
+    faster, when = [one for _, one in clear], how.capitalize()
     size, low, high, about = crossing([(n, found.factor) for n, found in points]), None, None, ""
+    slower = any((found.ci95_high or found.factor) <= 1 for _, found in points)
+    if most in unclear or not slower:
+        size = None
     if size is not None:
         low = crossing([(n, found.ci95_high) for n, found in points])
         high = crossing([(n, found.ci95_low) for n, found in points])
@@ -152,11 +159,16 @@ def break_even(
             words = f"{when}, {second} is faster from {symbol} ≈ {near} on ({ends})"
         if (changes := sum(one != other for one, other in pairwise(faster)) - 1) > 0:
             about = f"below that the two change places {changes} times"
-    elif unclear and one_side:
+    elif unclear and (most in unclear or all(faster) or not any(faster)):
         sizes = listed(map(str, unclear))
         words = f"{when}, whether {second} is faster cannot be told at {symbol} = {sizes}"
-        if len(unclear) < len(points):
-            about = "at the others it is faster" if faster[0] else "at the others it is slower"
+        if faster and all(faster):
+            about = "at the others it is faster"
+        elif any(faster):
+            sizes = listed(str(n) for n, one in clear if one)
+            about = f"it is faster at {symbol} = {sizes}"
+        elif faster:
+            about = "at the others it is slower"
     elif len(points) == 1:
         words = f"{when}, {second} is not faster at {symbol} = {least}"
         if faster[0]:

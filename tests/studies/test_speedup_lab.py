@@ -149,6 +149,45 @@ def test_a_side_that_the_intervals_leave_open_is_not_claimed(last: float, words:
     assert break_even(points, "N", "B", "with transfers").words == words
 
 
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ([(0.99, 0.1), (1.01, 0.1)], "cannot be told at N = 10 and 20."),
+        ([(1.05, 0.1), (0.97, 0.1)], "cannot be told at N = 10 and 20."),
+        ([(0.5, 0.01), (1.02, 0.1)], "cannot be told at N = 20; at the others it is slower."),
+        ([(0.5, 0.01), (1.005, 0.001)], "cannot be told at N = 20; at the others it is slower."),
+        ([(0.99, 0.1), (2.0, 0.01)], "cannot be told at N = 10; at the others it is faster."),
+        ([(1.02, 0.1), (0.5, 0.01)], "cannot be told at N = 10; at the others it is slower."),
+        ([(0.5, 0.01), (2.0, 0.01), (1.02, 0.1)],
+         "cannot be told at N = 40; it is faster at N = 20."),
+    ],
+)  # fmt: skip
+def test_no_break_even_is_claimed_that_the_intervals_leave_open(
+    known: list[tuple[float, float]], words: str
+) -> None:
+    found = break_even(around(known), "N", "B", "with transfers")
+    assert (found.size, found.low, found.high) == (None, None, None)
+    assert found.words == f"With transfers, whether B is faster {words}"
+
+
+def test_what_is_unclear_in_between_is_neither_a_change_nor_the_end() -> None:
+    unclear = [(1.02, 0.1), (0.97, 0.1)]
+    found = break_even(around([(0.5, 0.01), *unclear, (4.0, 0.01)]), "N", "B", "with transfers")
+    assert found.size is not None and found.low is not None and found.high is not None
+    assert 10 < found.low < 20 and 40 < found.size < found.high < 80
+    assert "change places" not in found.words
+    turned = break_even(around([(2.0, 0.01), *unclear, (0.5, 0.01)]), "N", "B", "with transfers")
+    assert turned.size is None and "at some sizes, not at the largest, N = 80" in turned.words
+
+
+def around(known: list[tuple[float, float]]) -> list[tuple[int, Speedup]]:
+    """Return speed-ups at 10, 20, 40, ... by factor and half of the interval."""
+    return [
+        (10 << i, Speedup(factor=f, ci95_low=f - half, ci95_high=f + half, pairs=8))
+        for i, (f, half) in enumerate(known)
+    ]
+
+
 def test_without_a_gpu_it_says_so_with_the_reason() -> None:
     listed = DeviceList(
         devices=(cpu(),),
@@ -195,7 +234,8 @@ def test_a_size_that_takes_too_long_has_its_reason_and_the_others_their_figures(
     assert last.first is None and last.second is not None and last.speedup is None
     assert "30 s" in last.skipped["first"]
     assert study.break_even_with is not None
-    assert "lies above N = 128" in study.break_even_with.words or study.break_even_with.size
+    assert study.break_even_with.size is None
+    assert "cannot be told at N = 128; at the others it is slower" in study.break_even_with.words
 
 
 def test_nothing_on_both_is_an_error() -> None:
