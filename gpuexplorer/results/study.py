@@ -165,6 +165,9 @@ def switches_sheet(study: SwitchesStudy) -> Sheet:
 
 def _switches_notes(study: SwitchesStudy) -> list[str]:
     if not study.combination:
+        known = all(one.effect is not None for one in study.alone if one.measured is not None)
+        if study.stopped_by != "done" or study.order != "greedy" or not known:
+            return []  # that none pays is not known
         return ["No switch pays by itself, so there is nothing to combine."]
     found = []
     if study.total is not None:

@@ -360,6 +360,8 @@ def finding(study: SwitchesStudy) -> str:
     if study.total is not None and kept:
         words = study.total.than("the baseline")
         return f"{' + '.join(kept)}: {words}."
+    if study.stopped_by == "done" and kept:
+        return f"Kept: {' + '.join(kept)}. What they come to together was not measured."
     if study.stopped_by == "done":
         return "No switch is sure to make it faster here."
     done = sum(one.measured is not None for one in study.alone)

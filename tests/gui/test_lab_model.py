@@ -36,6 +36,7 @@ from gpuexplorer.gui.views.result_page import Picture
 from gpuexplorer.gui.views.study import StudyJob, StudyView, WantedStudy, study_files
 from gpuexplorer.gui.views.study_form import Lists, StudyForm, Ticks
 from gpuexplorer.gui.worker import EngineWorker
+from gpuexplorer.results.study import switches_sheet
 from gpuexplorer.studies import KINDS, kind_of
 from gpuexplorer.studies.choices import thread_offers
 from gpuexplorer.studies.over_sizes import default_sizes
@@ -72,6 +73,14 @@ def test_findings_are_sentences() -> None:
     assert "2.22× faster (2.18–2.27) than the baseline" in finding(switches_study())
     nothing = switches_study(added=[], combination={}, total=None, together=None, shares=[])
     assert finding(nothing) == "No switch is sure to make it faster here."
+    none_pays = "No switch pays by itself, so there is nothing to combine."
+    assert none_pays in switches_sheet(nothing).notes
+    for left in ({"stopped_by": "user"}, {"order": "stated"}):
+        assert none_pays not in switches_sheet(msgspec.structs.replace(nothing, **left)).notes
+    unknown = [msgspec.structs.replace(one, effect=None) for one in nothing.alone]
+    assert none_pays not in switches_sheet(msgspec.structs.replace(nothing, alone=unknown)).notes
+    lost = switches_study(total=None, together=None, shares=[])
+    assert finding(lost).endswith("What they come to together was not measured.")
     assert finding(speedup_study()).startswith("It pays from N ≈ 320 on.")
     for study in STUDIES.values():
         assert finding(study).endswith(".")
