@@ -14,7 +14,7 @@ import signal
 import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,13 +86,16 @@ class StartedCluster(Closing):
         launched, self._launched = self._launched, None
         if launched is not None:
             try:
-                with suppress(OSError):  # a scheduler that is gone ends nothing
+                # A scheduler elsewhere that is gone ends nothing.
+                with suppress(OSError) if isinstance(self._launcher, Ssh) else nullcontext():
                     launched.close()
             finally:
-                if isinstance(self._launcher, Ssh):
-                    launched.remove_certificates()
-                self.file.unlink(missing_ok=True)
-                self._lock.close()
+                try:
+                    if isinstance(self._launcher, Ssh):
+                        launched.remove_certificates()
+                finally:
+                    self.file.unlink(missing_ok=True)
+                    self._lock.close()
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine.batches import Batches
 from gpuexplorer.engine.protocol import MAX_NOISE, Prepared
 from gpuexplorer.engine.readings import Readings
-from gpuexplorer.engine.state import device_state, latest, limit_remark
+from gpuexplorer.engine.state import device_state, latest, limit_remark, while_sampled
 
 MAX_SAMPLES = 4_000_000
 """Samples kept of one run (32 MB); beyond, the oldest go and ``dropped`` counts them."""
@@ -278,7 +278,8 @@ class RunRecord:
         batches = Batches(self._batches, self.readings)
         highest_Hz = prepared.device.nominal_clock_Hz
         summary = self._examined(batches)
-        remark = limit_remark(batches.readings, batches.clock_Hz(), highest_Hz)
+        during = while_sampled(self._batches, batches.readings)
+        remark = limit_remark(during, batches.clock_Hz(), highest_Hz)
         telemetry, dram = self.state()
         counted = self.counters.traffic() if self.counters is not None else []
         asked = requested_of(self.accesses)

@@ -183,18 +183,21 @@ def _other_block(
 def _edges(workload: Workload, config: RunConfig) -> tuple[Edge, ...]:
     """Return the axes of the grid that a manifest has as a size over the block or a tunable.
 
-    Threads that take several elements each are left out: they share what is missing at the end.
+    Threads that take several elements each are left out, in a formula or by a tunable along an
+    axis that the block does not have: they share what is missing at the end.
     """
     variant = workload.variant(config.variant)
     if config.block is None or not variant.dimensions:
         return ()
-    lengths = {**config.tunables, **block_names(config.block)}
+    threads = block_names(config.block)
+    lengths = {**config.tunables, **threads}
     found = []
     for axis, formula in enumerate(variant.launch[variant.main_launch].grid[:3]):
         parts = formulas.tiling(formula) if isinstance(formula, str) else None
         symbol, length = parts or ("", "")
         extent = int(lengths.get(length, 1))
-        if symbol in config.size and extent > 1:
+        across = axis < variant.dimensions or length in threads
+        if across and symbol in config.size and extent > 1:
             found.append(Edge(axis, symbol, config.size[symbol], extent))
     return tuple(found)
 

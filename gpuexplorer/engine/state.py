@@ -21,6 +21,8 @@ MOSTLY = 0.5
 """What holds the clock is remarked on when it stood in this share of the readings."""
 BELOW = 0.97
 """A limit is worth a word when the clock lies below this share of the highest."""
+AFTER_NS = 120_000_000
+"""A reading comes within this time of the last launch, so that a short run has one."""
 STEP_NS = 50_000_000
 """Batches this close together are one step: readings are twice as far apart."""
 
@@ -38,8 +40,7 @@ def device_state(
     from before the first launch tell, and those tell nothing else. ``missing`` says why a field of
     a reading is not there.
     """
-    first_ns = batches[0].starts_ns[0] if batches else 0
-    during = [reading for reading in readings if reading.t_ns >= first_ns]
+    during = while_sampled(batches, readings)
 
     def middle(field: str) -> float | None:
         known = [v for r in during if (v := getattr(r, field)) is not None]
@@ -128,6 +129,19 @@ def _timeline(batches: Sequence[Samples]) -> Timeline | None:
         np.array(launches, dtype=np.int64),
         np.array(device_s, dtype=np.float64),
     )
+
+
+def while_sampled(batches: Sequence[Samples], readings: Sequence[Reading]) -> list[Reading]:
+    """Return the readings from the first launch to the last one, and the one that follows.
+
+    After that the result is checked once more, and the device has nothing to do.
+    """
+    if not batches:
+        return list(readings)
+    last = batches[-1]
+    lasted_s = last.durations_s[-last.counts[-1] :].sum() * (last.launches[-1:] or (1,))[0]
+    end_ns = last.starts_ns[-1] + int(lasted_s * 1e9) + AFTER_NS
+    return [one for one in readings if batches[0].starts_ns[0] <= one.t_ns <= end_ns]
 
 
 def limit_remark(

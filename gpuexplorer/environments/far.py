@@ -167,7 +167,7 @@ def _put(
 ) -> None:
     """Have files in a folder there; what is there already is not sent again.
 
-    ``at_once``: the folder has its name once all is in it, and is never changed afterwards.
+    ``at_once``: the folder has its name once all is in it, and one that lacks files is completed.
     """
     listed = [_listed(name, content, cancel) for name, content in files]
     total = sum(one.size for one in listed)

@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> int:
 def _work_on(work: Work, folder: Path) -> int:
     if work.tuning is not None:
         check_sampler(work.tuning.options.sampler)
-    # A wrapper of the Python that was started is in the same group, and is its first.
+    # A script that started this Python leads the process group, and ends with it.
     group = os.getpgrp() if hasattr(os, "getpgrp") else os.getpid()
     (folder / PID).write_text(str(group), encoding="ascii")
     choose_sharing(work.when_shared, None)

@@ -48,6 +48,16 @@ def test_the_document_holds_every_sample_and_the_figures_follow() -> None:
     assert result.telemetry.temperature_C is None
 
 
+def test_what_is_read_while_the_result_is_checked_once_more_is_none_of_the_runs() -> None:
+    one = RunRecord(prepared())
+    one.add(batch([0.1] * 5, start_ns=5_000_000_000))
+    for at_ms, power_W in ((4_900, 20.0), (5_200, 300.0), (5_550, 300.0), *(
+        (at_ms, 20.0) for at_ms in range(5_700, 7_000, 100)
+    )):  # fmt: skip
+        one.add_reading(Reading(t_ns=at_ms * 1_000_000, source="nvml", power_W=power_W))
+    assert one.result().telemetry.power_W == 300.0
+
+
 def test_the_document_survives_json_bit_for_bit() -> None:
     one = RunRecord(prepared())
     one.add(batch([1 / 3 * 1e-3, 2 / 7 * 1e-3]))

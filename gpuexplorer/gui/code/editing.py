@@ -174,6 +174,9 @@ class Editing(QObject):
     def _forget(self, path: Path) -> None:
         self._drafts.pop(path, None)
         self._unkept.discard(path)
+        if path in self._told_of:  # what goes wrong below is said after that
+            self._told_of.remove(path)
+            self.notice.emit(None)
         try:
             drop_draft(path)
             self._stale.discard(path)
@@ -181,9 +184,6 @@ class Editing(QObject):
             self._stale.add(path)
             self._tell(error)
         self.changed.emit()
-        if path in self._told_of:
-            self._told_of.remove(path)
-            self.notice.emit(None)
 
     def _show(self, path: Path, text: str) -> None:
         """Have a file's text measured in place of the one before."""
@@ -303,8 +303,8 @@ class Editing(QObject):
         if path in self._drafts:
             self._ask(
                 path,
-                f"{path.name} was saved by another program. Your edits here are kept; saving them "
-                "replaces what it wrote.",
+                f"{path.name} was saved by another program. Your edits here are kept; Save asks "
+                "once more before it replaces what that program wrote.",
             )
 
     def _ask(self, path: Path, words: str) -> None:

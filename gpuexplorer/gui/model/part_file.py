@@ -22,7 +22,8 @@ from gpuexplorer.core.text import brief
 
 MAX_TEXT = 20_000
 """Characters of a text."""
-_QUOTED = {"printed": MOST_PRINTED, "reason": MAX_TEXT, "skipped": MAX_TEXT}
+_QUOTED = {"printed": MOST_PRINTED, "reason": MAX_TEXT, "skipped": MAX_TEXT,
+           "memory_counter": MAX_TEXT}  # fmt: skip
 """Fields that hold what a kernel printed or a compiler said, and the most characters of one."""
 _MARKUP = re.compile(r"<[A-Za-z/!?]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")

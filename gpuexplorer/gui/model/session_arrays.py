@@ -46,7 +46,7 @@ class Column:
     @property
     def most_B(self) -> int:
         """Bytes that it takes in a file at the most."""
-        return HEAD_B + 8 * self.rows * (self.width or 1)
+        return max(1 << 20, HEAD_B + 8 * self.rows * (self.width or 1))
 
     def check(self, array: Array, name: str) -> None:
         """Raise InputError for an array that cannot be the one of this ``name``."""

@@ -248,7 +248,8 @@ def test_a_grid_of_fixed_size_has_no_tiles() -> None:
      ("conv2d", {"variant": "padded", "size": {"B": 1}}),
      ("layer_norm", {"variant": "kept", "size": {"B": 1}}),
      ("spmv", {"variant": "lanes", "tunables": {"LANES": 32}}),
-     ("matmul", {"variant": "packed", "size": {"N": 64}})],
+     ("matmul", {"variant": "packed", "size": {"N": 64}}),
+     ("stencil3d", {"variant": "queue", "tunables": {"PLANES": 512}})],
 )  # fmt: skip
 @pytest.mark.parametrize("on", [H100, INTEL])
 def test_a_grid_that_covers_a_size_with_nothing_left_over_has_no_edge(
