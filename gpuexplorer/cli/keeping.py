@@ -13,8 +13,7 @@ from gpuexplorer.cli.messages import say
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.sample import joined
-from gpuexplorer.core.sample_block import Samples, unpacked
+from gpuexplorer.core.sample_block import Samples, packed, unpacked
 from gpuexplorer.history.place import shown
 
 if TYPE_CHECKING:
@@ -123,5 +122,5 @@ class LiveKeeping(Closing):
 
             self._store = Store.open()
             self._store.begin(record)
-        self._store.append(record.id, joined([unpacked(one) for one in new[::-1]]))
+        self._store.append(record.id, unpacked(packed(new[::-1])))
         self._last = new[0]

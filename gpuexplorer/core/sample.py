@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
-
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -58,26 +55,6 @@ class SampleBatch(msgspec.Struct, frozen=True, kw_only=True):
             and min(self.launches, default=1) >= 1
             and len(self.clocks_Hz) in (0, batches)
         )
-
-
-def joined(batches: Sequence[SampleBatch]) -> SampleBatch:
-    """Return consecutive messages of samples as one."""
-    if len(batches) == 1:
-        return batches[0]
-    launches: tuple[int, ...] = ()
-    clocks_Hz: tuple[float | None, ...] = ()
-    if any(b.launches for b in batches):
-        launches = tuple(n for b in batches for n in b.launches or (1,) * len(b.counts))
-    if any(b.clocks_Hz for b in batches):
-        clocks_Hz = tuple(c for b in batches for c in b.clocks_Hz or (None,) * len(b.counts))
-    return SampleBatch(
-        seconds=b"".join(b.seconds for b in batches),
-        counts=tuple(chain.from_iterable(b.counts for b in batches)),
-        starts_ns=tuple(chain.from_iterable(b.starts_ns for b in batches)),
-        phases_s=b"".join(b.phases.tobytes() for b in batches),
-        launches=launches if any(n != 1 for n in launches) else (),
-        clocks_Hz=clocks_Hz if any(c is not None for c in clocks_Hz) else (),
-    )
 
 
 class DeviceUser(msgspec.Struct, frozen=True, kw_only=True):

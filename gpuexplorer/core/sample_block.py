@@ -59,9 +59,10 @@ def packed(messages: Sequence[Samples]) -> SampleBlock:
     if any(n != 1 for one in messages for n in one.launches):
         for one in messages:
             launches.extend(one.launches or (1,) * len(one.counts))
-    if any(len(_known_Hz(one)) for one in messages):
-        for one in messages:
-            known_Hz.extend(_known_Hz(one) or (math.nan,) * len(one.counts))
+    clocks_Hz = [_known_Hz(one) for one in messages]
+    if any(map(len, clocks_Hz)):
+        for one, clock_Hz in zip(messages, clocks_Hz, strict=True):
+            known_Hz.extend(clock_Hz or (math.nan,) * len(one.counts))
     return SampleBlock(
         seconds=b"".join(one.seconds for one in messages),
         counts=counts,

@@ -251,7 +251,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         window.deleteLater()
         application, window = create(without_language(words))
         show = partial(window.panels.show_recordings, recordings)
-        window.sessions.replaced.connect(show, Qt.ConnectionType.SingleShotConnection)
+        window.sessions.left_taken.connect(show, Qt.ConnectionType.SingleShotConnection)
         _catch_all(window)
         _close_on_interrupt(window)
         code = end(window, application.exec())

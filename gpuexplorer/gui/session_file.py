@@ -93,6 +93,8 @@ class SessionFiles(QObject):
     replaced = Signal()
     changed = Signal()
     sources_asked = Signal()
+    left_taken = Signal()
+    """What the window before this one left is shown, or cannot be."""
 
     def __init__(
         self,
@@ -343,6 +345,8 @@ class SessionFiles(QObject):
             if start_live:
                 self._session.begin_by_itself()
             self.notice.emit(Notice("bad", f"{capital(str(outcome))}.", detail=outcome.detail))
+        if left is not None:
+            self.left_taken.emit()
 
     def _show_left(self, left: Left, opened: _Opened) -> None:
         """Show it with the user's own file, and measure on if that was so."""

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.core.sample import SampleBatch, joined
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.sample_block import packed, unpacked
 from gpuexplorer.exchange import write_json
 from gpuexplorer.gui.model.keeping import CHUNK_S, Keeper, take_in
 from gpuexplorer.history.errors import StoreFull
@@ -197,14 +198,15 @@ def test_messages_of_samples_are_joined_in_order() -> None:
         seconds=np.array([3.0], "<f8").tobytes(), counts=(1,), starts_ns=(7,), launches=(5,),
         clocks_Hz=(2e9,), phases_s=((1, 2, 3, 4, 5),),
     )  # fmt: skip
-    for kept in (repeated, joined([plain, repeated])):  # as an earlier version stored it, and now
+    # As an earlier version stored it, and now.
+    for kept in (repeated, unpacked(packed([plain, repeated]))):
         assert msgspec.json.decode(msgspec.json.encode(kept), type=SampleBatch) == kept
-    both = joined([plain, repeated])
+    both = unpacked(packed([plain, repeated]))
     assert both.durations_s.tolist() == [1.0, 2.0, 3.0]
     assert list(both.counts) == [2, 1]
     assert list(both.starts_ns) == [0, 7]
     assert list(both.launches) == [1, 5]
     assert list(both.clocks_Hz) == [None, 2e9]
     assert both.phases.tolist() == [[1, 2, 3, 4, 5]]
-    assert joined([both, both]).phases.tolist() == 2 * [[1, 2, 3, 4, 5]]
-    assert not joined([plain, plain]).launches
+    assert packed([both, both]).phases.tolist() == 2 * [[1, 2, 3, 4, 5]]
+    assert not unpacked(packed([plain, plain])).launches

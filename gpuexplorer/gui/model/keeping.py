@@ -18,7 +18,8 @@ import msgspec
 from gpuexplorer.core.chunked import encode
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.sample import SampleBatch, joined
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.sample_block import packed, unpacked
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.exchange import atomic_file
 from gpuexplorer.history.errors import StoreFailed
@@ -150,7 +151,7 @@ class Keeper:
                 with self._lock:
                     run.begun = True
                     self._held.add(run_id)
-            store.append(run_id, joined(batches))
+            store.append(run_id, unpacked(packed(batches)))
         except InputError:  # its file was taken away meanwhile; at its end it is stored as a whole
             return
         except BaseException:
