@@ -497,7 +497,7 @@ class SessionFiles(QObject):
             buttons.Save,
         )
         if answer != buttons.Save:
-            return answer != buttons.Cancel
+            return answer == buttons.Discard
         path = self.path or self._ask_path()
         if path is None:
             return False
