@@ -42,6 +42,8 @@ REST_EVERY_S = 300.0
 """Between two rests, at which memory is compared: each shows the same session, and no more."""
 HELD = ("used_B", "apart_B", "free_B", "objects_B", "arenas_B")
 """What the C library and Python say of their heaps at a rest."""
+MOST, MORE_OBJECTS = "objects, more than ever:", 10_000
+"""How the log of steps names a peak, and by how much more than the one before it is."""
 OF_THE_TEST = "not accepted by receiving widget"
 """QTest says so of what it sends to a widget that does not want it."""
 LEFT_ALONE = (
@@ -61,6 +63,7 @@ class Monkey:
         self._application, self._window = application, window
         self._chance = random.Random(seed)
         self.steps = 0
+        self._most = 0
         self.loose = False
         self._log = Path("../steps").open("w", encoding="utf-8", buffering=1)  # noqa: SIM115
         for name in LEFT_ALONE:  # neither by their menu nor by their key
@@ -103,6 +106,14 @@ class Monkey:
             weights=(40, 25, 10, 10, 15),
         )[0]
         do()
+        self._note_most()
+
+    def _note_most(self) -> None:
+        """Note when Python has more objects than ever: that makes room which stays."""
+        objects = sys.getallocatedblocks()
+        if objects > self._most + MORE_OBJECTS:
+            self._most = objects
+            self._note(f"{MOST} {objects}")
 
     def _target(self) -> QWidget:
         """Return a widget that can be used now: of what is in front, if something is.
@@ -369,6 +380,11 @@ def _growth_B(rests: Sequence[int]) -> int:
     return round(statistics.median(slopes) * (len(rests) - 1)) if slopes else 0
 
 
+def _peaks(steps: Sequence[str]) -> list[list[str]]:
+    """Return each step after which there were more objects than ever, and what was done before."""
+    return [list(steps[max(0, i - 3) : i + 1]) for i, step in enumerate(steps) if MOST in step]
+
+
 def _in_MiB(held: Mapping[str, int]) -> dict[str, float]:
     return {name.removesuffix("_B"): round(size / 2**20, 1) for name, size in held.items()}
 
@@ -380,7 +396,7 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
     memory: list[tuple[float, int]] = []
     rests: list[dict[str, int]] = []
     slowest_s = longest_s = 0.0
-    steps = 0
+    steps, peaks = 0, list[list[str]]()
     try:
         puppet = Puppet(
             "tests.chaos.puppet_window", world.work,
@@ -429,6 +445,7 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
                 rests.append(rest(puppet, process, world.work / ROUND, session).memory)
             code = puppet.end(30.0)
             wrong += [] if code == 0 else [f"it closed with {code}"]
+        peaks = _peaks((world.root / "steps").read_text(encoding="utf-8").splitlines())
         wrong += [f"it said {line!r}" for line in puppet.said()]
         wrong += [f"process {pid} is left" for pid in world.wait_for_none()]
     finally:
@@ -444,6 +461,7 @@ def watch(seed: int, minutes: float, display: str) -> dict[str, Any]:
             name: [_in_MiB(held).get(name, 0.0) for held in rests]
             for name in ("process", *(name.removesuffix("_B") for name in HELD))
         },
+        "most_objects": peaks[-12:],
         "memory_MiB": [round(used / 2**20, 1) for _, used in memory[:: max(1, len(memory) // 20)]],
         "wrong": wrong[:50], "ok": not wrong,
     }  # fmt: skip
