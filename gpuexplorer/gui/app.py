@@ -25,7 +25,7 @@ from gpuexplorer.core.language.available import VARIABLE as LANGUAGE_VARIABLE
 from gpuexplorer.core.language.available import chosen
 from gpuexplorer.core.shared_device import usual_sharing
 from gpuexplorer.engine.client import EngineOptions
-from gpuexplorer.gui import allocator, restart, speech, typeface
+from gpuexplorer.gui import allocator, restart, scheduling, speech, typeface
 from gpuexplorer.gui.engine import engine_at_start
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.experiment import Experiment
@@ -94,6 +94,7 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     """
     sys.setswitchinterval(SWITCH_S)
     allocator.share_heaps()
+    scheduling.wake_soon()
     words = list(argv)
     if words and not words[0].startswith("-") and not is_session(words[0]):
         del words[0]

@@ -15,6 +15,7 @@ from typing import TypeVar, cast
 from PySide6.QtCore import QObject, QThread, Signal
 
 from gpuexplorer.core.errors import Cancelled, ExplorerError, WorkFailed, without_frames
+from gpuexplorer.gui.scheduling import wake_soon
 
 T = TypeVar("T")
 
@@ -60,6 +61,7 @@ class Task(QThread):
 
     def run(self) -> None:
         """Work, and tell how it ended."""
+        wake_soon()  # it may hold the interpreter, for which the main thread would wait
         self.worked.emit(outcome_of(self.objectName(), self.work))
 
     def _go_on(self, outcome: object) -> None:

@@ -54,6 +54,25 @@ walked = {id(found) for found in gc.get_objects()}
 assert id(app.MainWindow) not in walked and id(app.Session.start) not in walked
 window.close()
 """
+WAKES = """
+from gpuexplorer.gui import app, scheduling
+from gpuexplorer.gui.task import Task
+
+def slice_ns():
+    found = scheduling.attributes()
+    return found and found.runtime_ns  # nothing before Linux 6.12
+
+usual_ns = slice_ns()
+application, window = app.create()
+told = []
+task = Task("told", lambda _: slice_ns(), told.append)
+task.start()
+while not told:
+    application.processEvents()
+expected_ns = usual_ns and scheduling.SLICE_NS
+assert slice_ns() == expected_ns and told == [expected_ns], (slice_ns(), told)
+window.close()
+"""
 INTERRUPTED = """
 import os
 import signal
@@ -85,7 +104,11 @@ def test_a_file_opened_with_the_program_is_shown_and_nothing_is_measured(tmp_pat
     assert done.stdout.split() == ["True", "False"], done.stderr
 
 
-@pytest.mark.parametrize("script", [STYLED, IMPORTED], ids=["styled once", "imports not walked"])
+@pytest.mark.parametrize(
+    "script",
+    [STYLED, IMPORTED, WAKES],
+    ids=["styled once", "imports not walked", "served soon when it wakes"],
+)
 def test_the_window_is_up_soon(tmp_path: Path, script: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", script],
