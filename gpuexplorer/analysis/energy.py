@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from gpuexplorer.analysis.measured_traffic import is_blurred
 from gpuexplorer.analysis.timeline import Timeline
 from gpuexplorer.core.result import TelemetrySummary
 from gpuexplorer.core.sample import Reading
@@ -50,17 +51,27 @@ def energy_per_launch(
     timeline: Timeline,
     idle_W: float | None = None,
     missing: Mapping[str, str] = MappingProxyType({}),
+    *,
+    untimed_B: float = 0.0,
+    compulsory_B: float = 0.0,
 ) -> Energy:
     """Return the energy of one launch: (ΔE − idle power · Δt) / launches.
 
     ``readings`` in order of time; those before the first launch tell the idle power, unless
     ``idle_W`` is known already. ``missing`` says why a field of a reading is not there.
+    ``untimed_B`` are bytes moved before each launch without being part of it.
     """
     counted = [r for r in readings if r.energy_J is not None]
     if not counted:
         return Energy(reason=_why_no_counter(readings, missing))
     if idle_W is None:
         idle_W = idle_power_W([r for r in counted if r.t_ns < timeline.start_ns])
+    if is_blurred(untimed_B, compulsory_B):
+        return Energy(
+            reason=f"{quantity(untimed_B, 'B')} are moved between launches to prepare each, whose "
+            "energy the counter cannot tell apart",
+            idle_power_W=idle_W,
+        )
     during = [r for r in counted if timeline.start_ns <= r.t_ns <= timeline.end_ns]
     span_s = (during[-1].t_ns - during[0].t_ns) * 1e-9 if during else 0.0
     if span_s < LEAST_S:

@@ -25,6 +25,15 @@ LEAST_SHARE = 0.02
 """Bytes moved between the launches that are this share of the least needed are too many."""
 
 
+def is_blurred(untimed_B: float, compulsory_B: float) -> bool:
+    """Whether a counter over time tells nothing of a launch, for what is moved between launches.
+
+    ``untimed_B`` are bytes that are moved before each launch without being part of it: emptied
+    caches, arrays set back.
+    """
+    return untimed_B > LEAST_SHARE * compulsory_B
+
+
 def dram_of_one_launch(
     readings: Sequence[Reading],
     timeline: Timeline,
@@ -35,13 +44,12 @@ def dram_of_one_launch(
 ) -> Traffic | str:
     """Return a launch's DRAM bytes, or why they are not known.
 
-    ``untimed_B`` are bytes that are moved before each launch without being part of it: emptied
-    caches, arrays set back. ``missing`` says why a field of a reading is not there.
+    ``missing`` says why a field of a reading is not there.
     """
     counted = [r for r in readings if r.dram_B_per_s is not None and r.interval_s]
     if not counted:
         return _why_no_counter(readings, missing)
-    if untimed_B > LEAST_SHARE * compulsory_B:
+    if is_blurred(untimed_B, compulsory_B):
         return (
             f"{quantity(untimed_B, 'B')} are moved between launches to prepare each, which a "
             "counter over time cannot tell apart; ncu can"

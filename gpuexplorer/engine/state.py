@@ -93,14 +93,15 @@ def _of_one_launch(
     if timeline is None:
         return Energy(reason="no launches yet"), "no launches yet"
     ordered = sorted(readings, key=lambda r: r.t_ns)
-    dram = dram_of_one_launch(
-        ordered,
-        timeline,
-        untimed_B=prepared.untimed_B,
-        compulsory_B=sum(t.total_B for t in prepared.traffic if t.kind == "compulsory"),
-        missing=missing,
+    untimed_B = prepared.untimed_B
+    compulsory_B = sum(t.total_B for t in prepared.traffic if t.kind == "compulsory")
+    energy = energy_per_launch(
+        ordered, timeline, idle_W, missing, untimed_B=untimed_B, compulsory_B=compulsory_B
     )
-    return energy_per_launch(ordered, timeline, idle_W, missing), dram
+    dram = dram_of_one_launch(
+        ordered, timeline, untimed_B=untimed_B, compulsory_B=compulsory_B, missing=missing
+    )
+    return energy, dram
 
 
 def _timeline(batches: Sequence[Samples]) -> Timeline | None:

@@ -86,6 +86,17 @@ def test_otherwise_it_is_none_with_the_reason(made: tuple[Any, ...], reason: str
     assert reason in energy.reason
 
 
+def test_what_is_moved_between_launches_takes_energy_that_is_not_theirs() -> None:
+    made = readings(8.0, 70.0, 420.0), timeline(8.0)
+    cold = energy_per_launch(*made, untimed_B=1e8, compulsory_B=1e9)
+    assert cold.per_launch_J is None
+    assert cold.reason is not None
+    assert "100 MB are moved between launches" in cold.reason
+    assert energy_per_launch(*made, untimed_B=4.0, compulsory_B=1e9).per_launch_J is not None
+    bare = energy_per_launch([Reading(t_ns=1, source="cpu")], timeline(8.0), untimed_B=1e8)
+    assert bare.reason == "this device has no energy counter"
+
+
 def test_a_rest_before_the_run_may_be_known_from_elsewhere() -> None:
     energy = energy_per_launch(readings(8.0, 70.0, 420.0, rest_s=0.0), timeline(8.0), 70.0)
     assert energy.per_launch_J == pytest.approx(0.3535, rel=0.01)

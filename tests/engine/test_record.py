@@ -405,6 +405,9 @@ def test_what_a_counter_cannot_tell_is_null_with_the_reason() -> None:
     assert result.telemetry.dram_reason is not None
     assert "moved between launches" in result.telemetry.dram_reason
     assert all(t.kind != "dram" for t in result.traffic)
+    assert result.telemetry.energy_per_launch_J is None
+    assert result.telemetry.energy_reason is not None
+    assert "moved between launches" in result.telemetry.energy_reason
     bare = RunRecord(prepared())
     bare.add(batch([1e-3]))
     assert bare.result().telemetry.energy_reason == "the device was not read"
