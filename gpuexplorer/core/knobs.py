@@ -113,6 +113,8 @@ BY_AXIS = {knob.axis: knob for knob in KNOBS}
 BLOCK_AXES = ("block.x", "block.y", "block.z")
 PLAIN_AXES = ("precision", "variant", "device", "fill", "cache", "threads")
 """Axes that are a whole field of a request, apart from the block."""
+OF_VARIANT = ("block", "tunables", "switches")
+"""Fields of a request that mean something for one variant alone."""
 NOT_AXES = ("seed", TRANSFERS)
 """Knobs that a sweep does not vary."""
 

@@ -15,7 +15,7 @@ from gpuexplorer.charts.over_sizes import sizes_chart, times_line
 from gpuexplorer.charts.spec import Axis, ChartSpec, Series, series
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.fields import Count
 from gpuexplorer.core.intervals import t_975
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
@@ -75,14 +75,23 @@ class ScalingLab(OverSizes[ScalingStudy]):
     ) -> None:  # fmt: skip
         """``variants``: None are the request's, or all that run; sizes are as in ``OverSizes``.
 
-        Raises what ``complete`` raises when a variant was named, or none can run.
+        Block, tunables and switches are those of the request's variant, or of the only one.
+        Raises what ``complete`` raises when a variant was named, or none can run, and InputError
+        where it is not clear whose a block, a tunable or a switch is.
         """
         super().__init__(request, workload, devices, how, **sizes)
         named = variants or ([request.variant] if request.variant is not None else None)
+        names = list(dict.fromkeys(named or workload.manifest.variants))
+        owner = request.variant or (names[0] if len(names) == 1 else None)
+        if owner is None and (request.block or request.tunables or self._request.switches):
+            raise InputError(
+                "a block, a tunable or a switch belongs to one variant, and several are measured",
+                remedy="name it with --variant",
+            )
         first_error: ExplorerError | None = None
-        for name in named or workload.manifest.variants:
+        for name in names:
             own: dict[str, Any] = {"block": None, "tunables": {}, "switches": {}}
-            changes = own if name != request.variant else {}
+            changes = own if name != owner else {}
             wanted = msgspec.structs.replace(self._request, variant=name, **changes)
             try:
                 self._configs[name] = complete(wanted, workload, devices)

@@ -41,6 +41,7 @@ from gpuexplorer.studies import KINDS, kind_of
 from gpuexplorer.studies.choices import thread_offers
 from gpuexplorer.studies.over_sizes import default_sizes
 from gpuexplorer.studies.running import How
+from gpuexplorer.studies.scaling import ScalingLab
 from gpuexplorer.studies.sides import usual_sides
 from gpuexplorer.studies.speedup import SpeedupStudy
 from gpuexplorer.studies.switches import SwitchesLab
@@ -185,6 +186,22 @@ def test_the_copied_command_asks_for_the_same_study(kind: str, changes: dict[str
     assert lab.how == again.how
     if not kernel:
         assert "--switch grad_mode=no_grad" in text
+
+
+@pytest.mark.parametrize("variants", [("naive", "tiled"), ("tiled",), ("naive",)])
+def test_a_copied_study_of_sizes_gives_each_variant_the_block_that_the_window_does(
+    variants: tuple[str, ...],
+) -> None:
+    model = experiment("matmul")
+    model.set_variant("tiled")
+    model.set_block((8, 8, 1))
+    asked = wanted(model, "scaling", variants=variants, symbol="N", sizes=(32, 64))
+    again = lab_of(parse(shlex.split(asked.command())[1:]), asked.workload, asked.devices)
+    lab = asked.lab()
+    assert isinstance(lab, ScalingLab) and isinstance(again, ScalingLab)
+    for name in variants:
+        assert lab.config_at(32, name) == again.config_at(32, name)
+        assert (lab.config_at(32, name).block == (8, 8, 1)) is (name == "tiled")
 
 
 # ---- the form

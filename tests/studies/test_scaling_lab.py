@@ -81,6 +81,29 @@ def test_without_variants_all_that_run_are_looked_at() -> None:
         lab(symbol="Q")
 
 
+def test_a_block_is_of_the_variant_that_is_named_or_the_only_one() -> None:
+    def of(*variants: str, **knobs: Any) -> dict[str, Any]:
+        on = devices(cpu())
+        made = ScalingLab(asked("matmul", **knobs), MATMUL, on, HOW, variants=variants, sizes=[64])
+        parts = made.configurations
+        assert parts == len(variants)
+        return {name: made.config_at(64, name).block for name in variants}
+
+    usual = of("naive", "tiled")
+    block = (64, 2, 1)
+    assert block not in usual.values()
+    assert of("naive", "tiled", variant="tiled", block=block) == {**usual, "tiled": block}
+    assert of("naive", block=block) == {"naive": block}
+    for knobs in (
+        {"block": block},
+        {"tunables": {"TILE": 8}},
+        {"switches": {"compile": "default"}},
+    ):
+        with pytest.raises(InputError, match="belongs to one variant, and several are measured"):
+            of("naive", "tiled", **knobs)
+    assert of("naive", "tiled", switches={"include_transfers": True}) == usual
+
+
 def test_what_fails_has_its_reason_and_nothing_at_all_is_an_error() -> None:
     def fails(config: RunConfig) -> WorkFailed | None:
         return WorkFailed("out of luck") if config.variant == "tiled" else None
