@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 import msgspec
@@ -18,12 +19,14 @@ from gpuexplorer.studies.turns import Entry, InTurns
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.manifest import SizeSpec
 from gpuexplorer.workloads.plan import Plan
-from gpuexplorer.workloads.planning import make_plan
+from gpuexplorer.workloads.planning import arrays_of, check_sizes, make_plan
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.workload import Workload
 
 DOWN_TO, UP_TO = 16, 4
 """Sizes looked at without being named: from a 16th of the default to four times it."""
+LOOK_AT = 1000
+"""Sizes that are looked at one by one for the next that a workload's rules allow."""
 S = TypeVar("S", bound=SizesStudy)
 
 
@@ -113,22 +116,38 @@ class OverSizes(Running[S]):
             return None
 
     def first_above(self, holds_B: float | None) -> int | None:
-        """Return the first size of the range whose arrays together exceed some bytes.
+        """Return the first size of the range that is allowed and whose arrays exceed some bytes.
 
-        None where all do, or none does. A size that nothing can run at counts as small.
+        None where all do, or none does. Where the next ``LOOK_AT`` sizes are not allowed, it is the
+        first that was to be measured.
         """
-
-        def needs_B(size: int) -> int:
-            plan = self.plan_at(size)
-            return plan.memory_B if plan is not None else 0
-
         low, high = self.sizes[0], self.sizes[-1]
-        if holds_B is None or not needs_B(low) <= holds_B < needs_B(high):
+        if holds_B is None or not self._arrays_B(low) <= holds_B < self._arrays_B(high):
             return None
         while low + 1 < high:  # it fits at low, and not at high
             middle = (low + high) // 2
-            low, high = (middle, high) if needs_B(middle) <= holds_B else (low, middle)
-        return high
+            low, high = (middle, high) if self._arrays_B(middle) <= holds_B else (low, middle)
+        near = range(high, min(high + LOOK_AT, self.sizes[-1] + 1))
+        far = (size for size in self.sizes if size >= high)
+        return next((size for size in chain(near, far) if self._allowed(size)), None)
+
+    def _arrays_B(self, size: int) -> int:
+        """Return the bytes of the first part's arrays, allowed or not; 0 where they have none."""
+        one = self.config_at(size, next(iter(self._configs)))
+        try:
+            arrays = arrays_of(self.workload, one.variant, one.precision, one.fill, one.size)
+        except ExplorerError:
+            return 0
+        return sum(array.nbytes for array in arrays)
+
+    def _allowed(self, size: int) -> bool:
+        """Return whether the workload's rules allow a size, whatever can run it."""
+        one = self.config_at(size, next(iter(self._configs)))
+        try:
+            check_sizes(self.workload, one.size, one.precision)
+        except ExplorerError:
+            return False
+        return True
 
     @property
     def configurations(self) -> int:

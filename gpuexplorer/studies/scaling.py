@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -63,7 +64,8 @@ class ScalingStudy(SizesStudy, frozen=True, kw_only=True, tag="scaling"):
     points: tuple[ScalingPoint, ...] = ()
     growth: tuple[Growth, ...] = ()
     borders: dict[str, int] = msgspec.field(default_factory=dict)
-    """The first size whose arrays no longer fit into a memory of the device, by its title."""
+    """The first size that the workload allows and whose arrays no longer fit into a memory of the
+    device, by its title."""
 
 
 class ScalingLab(OverSizes[ScalingStudy]):
@@ -123,8 +125,6 @@ class ScalingLab(OverSizes[ScalingStudy]):
                 skipped=self.skipped(size),
             ) for size in self.sizes
         )  # fmt: skip
-        on = self.devices_used[0]
-        memories = {"last-level cache": on.last_level_cache_B, "device memory": on.limits.memory_B}
         return ScalingStudy(
             **self.head(f"{self.workload.manifest.title}: time against {self.symbol}",
                         "An exponent's interval is that of the line through the logarithms of the "
@@ -133,9 +133,15 @@ class ScalingLab(OverSizes[ScalingStudy]):
             precision=next(iter(self._configs.values())).precision,
             work_exponent=next(iter(slopes([*plans], work)[-1:]), None), points=points,
             growth=tuple(growth_of(name, self.symbol, points) for name in self._configs),
-            borders={f"{title}, {quantity(at_B, 'B')}": size for title, at_B in memories.items()
-                     if (size := self.first_above(at_B)) is not None},
+            borders=self._borders,
         )  # fmt: skip
+
+    @cached_property
+    def _borders(self) -> dict[str, int]:
+        on = self.devices_used[0]
+        memories = {"last-level cache": on.last_level_cache_B, "device memory": on.limits.memory_B}
+        firsts = ((title, at_B, self.first_above(at_B)) for title, at_B in memories.items())
+        return {f"{t}, {quantity(at_B, 'B')}": size for t, at_B, size in firsts if size is not None}
 
 
 def growth_of(variant: str, symbol: str, points: Sequence[ScalingPoint]) -> Growth:

@@ -140,16 +140,10 @@ def _common(
     """Return what the plans of all blocks and tunables of a problem have in common, by field."""
     variant, sizes = workload.variant(variant_name), dict(size)
     base = base_names(sizes, precision)
-    _check_sizes(workload, sizes, base)
-    used = names_used(variant, workload.reference_of(variant_name))
-    arrays = tuple(
-        _array(name, spec, variant, precision, fill, base)
-        for name, spec in workload.manifest.arrays.items()
-        if name in used
-    )
+    check_sizes(workload, sizes, precision)
     work = workload.work_of(variant_name)
     return {
-        "arrays": arrays,
+        "arrays": arrays_of(workload, variant_name, precision, fill, sizes),
         "files": workload.source.files,
         "source_sha256": workload.sha256,
         "origin": workload.source.origin,
@@ -158,6 +152,19 @@ def _common(
         "compulsory_read_B": _amount(work.read_bytes, base),
         "compulsory_write_B": _amount(work.write_bytes, base),
     }
+
+
+def arrays_of(
+    workload: Workload, variant_name: str, precision: str, fill: str, size: Mapping[str, int]
+) -> tuple[ArrayPlan, ...]:
+    """Return the arrays that a variant takes at some sizes, whether or not these go together."""
+    variant, base = workload.variant(variant_name), base_names(size, precision)
+    used = names_used(variant, workload.reference_of(variant_name))
+    return tuple(
+        _array(name, spec, variant, precision, fill, base)
+        for name, spec in workload.manifest.arrays.items()
+        if name in used
+    )
 
 
 def check_caches(asked: RunRequest | RunConfig) -> None:
@@ -196,8 +203,9 @@ def _array(
     )
 
 
-def _check_sizes(workload: Workload, size: Mapping[str, int], names: Names) -> None:
+def check_sizes(workload: Workload, size: Mapping[str, int], precision: str) -> None:
     """Refuse sizes that do not go together."""
+    names = base_names(size, precision)
     for constraint in workload.manifest.constraints:
         if not formulas.number(constraint.rule, names):
             sizes = ", ".join(f"{symbol} = {value}" for symbol, value in size.items())

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gpuexplorer.analysis.curves import slopes
 from gpuexplorer.charts.render import render
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceLimits
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.studies import Measured, ids_of, study_json, without_runs
 from gpuexplorer.exchange.csv_table import write_sheet
@@ -27,6 +28,7 @@ from gpuexplorer.studies.scaling import (
     growth_words,
 )
 from tests.support.lab_studies import scaling_study
+from tests.support.problems import made
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices
 
 MATMUL = SHIPPED["matmul"]
@@ -67,6 +69,44 @@ def test_the_first_size_that_outgrows_the_cache_is_found() -> None:
     assert title == "last-level cache, 1.05 MB"
     assert 3 * 4 * (size - 1) ** 2 <= 1 << 20 < 3 * 4 * size**2
     assert lab(sizes=[16, 32]).document().borders == {}
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("N % 8 == 0", 1000),
+        ("N % 7 == 3", 1004),
+        ("log2(N) == floor(log2(N))", 1024),
+        ("sqrt(N) == floor(sqrt(N)) and N < 4000", 1024),
+        ("N < 998", None),
+    ],
+)
+def test_a_border_stands_at_the_first_size_that_the_rules_allow(
+    rule: str, expected: int | None
+) -> None:
+    constraint = f'[[constraints]]\nrule = "{rule}"\nbecause = "so it is"\n\n[variants.only]'
+    workload = made(("[variants.only]", constraint))
+    on = devices(cpu(last_level_cache_B=2 * 4 * 997))  # of two arrays in fp32
+    lab = ScalingLab(asked("made"), workload, on, HOW, sizes=[64, 4096])
+    assert lab.first_above(2 * 4 * 997) == expected
+    assert list(lab.document().borders.values()) == [n for n in (expected,) if n is not None]
+
+
+def test_where_sizes_are_far_between_the_border_is_at_one_to_be_measured() -> None:
+    rule = "log2(N) == floor(log2(N))"
+    constraint = f'[[constraints]]\nrule = "{rule}"\nbecause = "so it is"\n\n[variants.only]'
+    workload = made(("[variants.only]", constraint))
+    sizes = [1 << k for k in range(10, 26)]
+    lab = ScalingLab(asked("made"), workload, devices(cpu()), HOW, sizes=sizes)
+    assert lab.first_above(2 * 4 * 9_000_000) == 1 << 24
+
+
+def test_the_first_size_that_outgrows_the_devices_memory_is_found() -> None:
+    on = devices(cpu(limits=DeviceLimits(memory_B=1 << 20)))
+    lab = ScalingLab(asked("matmul"), MATMUL, on, HOW, sizes=[16, 4096], variants=["naive"])
+    ((title, size),) = lab.document().borders.items()
+    assert title == "device memory, 1.05 MB"
+    assert 3 * 4 * (size - 1) ** 2 <= 1 << 20 < 3 * 4 * size**2
 
 
 def test_without_variants_all_that_run_are_looked_at() -> None:
