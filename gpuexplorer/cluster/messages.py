@@ -29,6 +29,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it waits until nobody else uses the device; otherwise as the worker does."""
     deadline_s: float | None = None
     """How long building or a launch may take; None: as the worker says."""
+    nice: int | None = None
+    """How much the engine leaves the processor to others; None: as the worker says."""
     options: RunOptions
     topic: str
     """Where the answer goes."""

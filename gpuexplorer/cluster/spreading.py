@@ -24,7 +24,7 @@ from gpuexplorer.core.deadline import said_deadline_s
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.shared_device import when_shared
+from gpuexplorer.core.shared_device import said_niceness, when_shared
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine.errors import EngineGone, EngineKilled, error_of
 from gpuexplorer.engine.record import RunRecord
@@ -233,6 +233,7 @@ class Spreading:
             agreed=self._agreed,
             waits=when_shared() == "wait",
             deadline_s=said_deadline_s(),
+            nice=said_niceness(),
             options=options,
             topic=self._topic,
             record=index is not None and self._agenda.records,

@@ -23,7 +23,12 @@ from gpuexplorer.core.deadline import choose_deadline, said_deadline_s
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.locks import FileLock
-from gpuexplorer.core.shared_device import choose_sharing, when_shared
+from gpuexplorer.core.shared_device import (
+    choose_niceness,
+    choose_sharing,
+    said_niceness,
+    when_shared,
+)
 from gpuexplorer.core.statistics import middle
 from gpuexplorer.core.units import plural
 from gpuexplorer.engine.errors import EngineGone, failed_of
@@ -45,7 +50,7 @@ class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
         self._engines: Engines | None = None
         self._gpu: FileLock | None = None
         self._one_at_a_time: Any = None
-        self._usual = when_shared(), said_deadline_s()
+        self._usual = when_shared(), said_deadline_s(), said_niceness()
 
     def setup(self, worker: Any) -> None:
         """Get ready in a worker; Dask calls this."""
@@ -77,13 +82,15 @@ class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
         return Answer.of(asked, record, time.perf_counter() - began)
 
     def _heed(self, asked: Asked) -> None:
-        """Have the engine share its device and keep the deadline that a task says, or its own."""
-        usual, usual_s = self._usual
+        """Have the engine share its machine and keep the deadline that a task says, or its own."""
+        usual, usual_s, usual_nice = self._usual
         choose_sharing("wait" if asked.waits else usual, None)
         deadline_s = asked.deadline_s or usual_s
-        if deadline_s != said_deadline_s():
-            self._end()  # the next one has it from its start
+        nice = usual_nice if asked.nice is None else asked.nice
+        if (deadline_s, nice) != (said_deadline_s(), said_niceness()):
+            self._end()  # the next one has them from its start
             choose_deadline(deadline_s)
+            choose_niceness(nice)
 
     def _end(self) -> None:
         engines, self._engines = self._engines, None

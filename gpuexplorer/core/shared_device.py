@@ -25,6 +25,14 @@ def choose_sharing(when_shared: WhenShared | None, nice: int | None) -> None:
     if when_shared is not None:
         os.environ[WHEN_SHARED_VARIABLE] = when_shared
     if nice is not None:
+        choose_niceness(nice)
+
+
+def choose_niceness(nice: int | None) -> None:
+    """Have engines that start from now on be so nice; None: as is usual for each."""
+    if nice is None:
+        os.environ.pop(NICE_VARIABLE, None)
+    else:
         os.environ[NICE_VARIABLE] = str(nice)
 
 
@@ -41,7 +49,13 @@ def when_shared() -> WhenShared:
     return "wait" if os.environ.get(WHEN_SHARED_VARIABLE) == "wait" else "warn"
 
 
+def said_niceness() -> int | None:
+    """Return how much the environment says that an engine leaves the processor to others."""
+    said = os.environ.get(NICE_VARIABLE, "")
+    return min(int(said), NICENESS.most) if said.isdecimal() else None
+
+
 def niceness(usual: int) -> int:
     """Return how much an engine leaves the processor to others, 0 to 19; ``usual`` if not said."""
-    said = os.environ.get(NICE_VARIABLE, "")
-    return min(int(said), NICENESS.most) if said.isdecimal() else usual
+    said = said_niceness()
+    return usual if said is None else said

@@ -18,7 +18,7 @@ from gpuexplorer.cluster.messages import Answer, Asked, encode, read_asked
 from gpuexplorer.cluster.paces import Paces
 from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.shared_device import WHEN_SHARED_VARIABLE
+from gpuexplorer.core.shared_device import NICE_VARIABLE, WHEN_SHARED_VARIABLE
 from gpuexplorer.workloads import trust
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
@@ -70,6 +70,7 @@ def test_workers_are_told_what_the_user_agreed_to_and_said_of_engines(
     """A deadline and waiting for others were taken, and no worker heard of them."""
     monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, "7")
     monkeypatch.setenv(WHEN_SHARED_VARIABLE, "wait")
+    monkeypatch.setenv(NICE_VARIABLE, "3")
     workload, told = checked_by_python("def added(A, B):\n    return A + B\n"), []
     config = made_config()
     lane = Lane("tls://there", "there", {config.device: device(config.device)})
@@ -97,4 +98,4 @@ def test_workers_are_told_what_the_user_agreed_to_and_said_of_engines(
         news.close()
         lane.going.clear()
     assert [one.agreed for one in told] == [False, True]
-    assert {(one.waits, one.deadline_s) for one in told} == {(True, 7.0)}
+    assert {(one.waits, one.deadline_s, one.nice) for one in told} == {(True, 7.0, 3)}

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,12 @@ from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE, said_deadline_s
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.run_options import LIVE
-from gpuexplorer.core.shared_device import WHEN_SHARED_VARIABLE, when_shared
+from gpuexplorer.core.shared_device import (
+    NICE_VARIABLE,
+    WHEN_SHARED_VARIABLE,
+    niceness,
+    when_shared,
+)
 from gpuexplorer.workloads.loader import load
 from tests.support.problems import device
 from tests.support.results import made_config
@@ -40,12 +46,12 @@ class Started:
         ]
         self.devices = DeviceList(devices=(device("cpu:0"), *found))
 
-        self.deadline_s = said_deadline_s()
+        self.deadline_s, self.nice = said_deadline_s(), niceness(0)
 
     def measure(self, *given: object, **named: object) -> None:
         """Say what it was told, which is no result."""
         gpus = [one.hardware_id for one in self.devices if one.is_nvidia_gpu]
-        raise CannotRunHere(f"{when_shared()} {self.deadline_s} {gpus[0]}")
+        raise CannotRunHere(f"{when_shared()} {self.deadline_s} {self.nice} {gpus[0]}")
 
     def close(self) -> None:
         """End it."""
@@ -95,23 +101,28 @@ def test_a_worker_has_a_gpu_that_no_other_has(
 
 
 @pytest.mark.parametrize("usual", ["warn", "wait"])
-def test_a_worker_waits_and_keeps_the_deadline_as_each_task_says(
+@pytest.mark.parametrize("usual_nice", [None, 2])
+def test_a_worker_waits_is_nice_and_keeps_the_deadline_as_each_task_says(
     usual: str,
+    usual_nice: int | None,
     worker_of: Callable[[list[str]], WorkerEngine],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(WHEN_SHARED_VARIABLE, usual)
     monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, "9")
+    monkeypatch.setenv(NICE_VARIABLE, "" if usual_nice is None else str(usual_nice))
     monkeypatch.setattr(worker, "get_worker", lambda: None)
     one, workload, found = worker_of(["GPU-a", "GPU-b"]), load()["matmul"], []
-    for waits, deadline_s in ((False, None), (True, None), (False, 5.0), (False, None)):
-        asked = Asked(
-            tag=1, config=made_config(), sha256="", options=LIVE, topic="", waits=waits,
-            deadline_s=deadline_s,
-        )  # fmt: skip
+    tasks: list[dict[str, Any]] = [
+        {}, {"waits": True}, {"deadline_s": 5.0}, {"nice": 7}, {"nice": 0}, {},
+    ]  # fmt: skip
+    for said in tasks:
+        asked = Asked(tag=1, config=made_config(), sha256="", options=LIVE, topic="", **said)
         failed = one.measure(asked, workload).failed
         assert failed is not None and Started.running == 1
         found.append(failed.what)
+    own = usual_nice or 0
     assert found == [
-        f"{usual} 9.0 GPU-a", "wait 9.0 GPU-a", f"{usual} 5.0 GPU-a", f"{usual} 9.0 GPU-a",
+        f"{usual} 9.0 {own} GPU-a", f"wait 9.0 {own} GPU-a", f"{usual} 5.0 {own} GPU-a",
+        f"{usual} 9.0 7 GPU-a", f"{usual} 9.0 0 GPU-a", f"{usual} 9.0 {own} GPU-a",
     ]  # fmt: skip
