@@ -97,7 +97,9 @@ def _command(arguments: list[str], collecting: Collecting | None) -> int:
     try:
         options = parse(arguments)
         options.collecting = collecting
-        if collecting is None and _names_files(options):  # a job has them as they were
+        if collecting is not None:
+            collecting.place_files(options)
+        elif _names_files(options):  # a job has them as they were
             from gpuexplorer.cli.own_files import take_files
 
             take_files(options)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from gpuexplorer.calibration.store import CeilingStore
 from gpuexplorer.cli.messages import say
+from gpuexplorer.cli.output import json_path
 from gpuexplorer.cli.sessions import python_of
 from gpuexplorer.core.deadline import said_deadline_s
 from gpuexplorer.core.device import DeviceList
@@ -17,7 +20,7 @@ from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.shared_device import when_shared
 from gpuexplorer.environments import detached
 from gpuexplorer.environments.detached import Detached
-from gpuexplorer.history.place import shown
+from gpuexplorer.history.place import ENVIRONMENT_VARIABLE, shown
 from gpuexplorer.search.detached import Outcome, Work
 from gpuexplorer.workloads.trust import agreed
 from gpuexplorer.workloads.workload import Workload
@@ -31,6 +34,8 @@ class Collecting:
     """
 
     job: str
+    began_in: str = ""
+    """The folder in which it was begun; empty: not known."""
     handed_on: bool = False
     """Whether the history was handed all that was measured."""
     refused: bool = False
@@ -41,6 +46,27 @@ class Collecting:
         """Whether the history has all that was measured."""
         return self.handed_on and not self.refused
 
+    def place_files(self, options: argparse.Namespace) -> None:
+        """Have the files that its command names lie where it was begun, if that is still there."""
+        named = {name: value for name, value in vars(options).items() if isinstance(value, Path)}
+        for name, path in (("json", json_path(options.json)), ("history", _file(options.history))):
+            named |= {name: path} if path is not None else {}
+        named = {name: path for name, path in named.items() if not path.is_absolute()}
+        folder = Path(self.began_in)
+        if not self.began_in or not named:
+            return
+        if not folder.is_dir():
+            say(
+                f"gpuexplorer: the folder in which job {self.job} was begun is gone: {folder}; its "
+                "files are written in the present one"
+            )
+            return
+        for name, path in named.items():
+            text = isinstance(getattr(options, name), str)
+            setattr(options, name, str(folder / path) if text else folder / path)
+        if "history" in named:
+            os.environ[ENVIRONMENT_VARIABLE] = options.history
+
     def heard_of(self, warn: Callable[[ExplorerError], None]) -> Callable[[ExplorerError], None]:
         """Return what warns that the history did not take something, noted here as well."""
 
@@ -49,6 +75,11 @@ class Collecting:
             warn(error)
 
         return refuse
+
+
+def _file(history: str | None) -> Path | None:
+    """Return the file that ``--history`` names; None for a server and for none."""
+    return None if not history or "://" in history else Path(history).expanduser()
 
 
 def check_detach(options: argparse.Namespace) -> None:

@@ -145,7 +145,7 @@ def _collect(options: argparse.Namespace) -> int:
 
     one = detached.find_detached(options.job)
     state = detached.state_of(one)  # before it is read: what is stored meanwhile is not collected
-    collecting = Collecting(one.id)
+    collecting = Collecting(one.id, one.began_in)
     continues = ["--resume"] if one.total and one.group else []
     # Earlier versions began jobs with it, and those measured all the same.
     arguments = [word for word in one.arguments if word != "--dry-run"]

@@ -7,6 +7,7 @@ machine knows of each stands below ``jobs`` in the data folder, until it has bee
 from __future__ import annotations
 
 import base64
+import os
 import secrets
 import shutil
 import sys
@@ -62,6 +63,9 @@ class Detached(msgspec.Struct, frozen=True, kw_only=True):
     created_utc: str
     group: str = ""
     """What the history keeps it as; empty until something of it was collected."""
+    began_in: str = ""
+    """The folder in which the command was given, which its files are relative to; empty: not
+    known."""
 
     @property
     def machine(self) -> Machine | None:
@@ -179,6 +183,7 @@ def begin(
         nice=niceness(FAR_NICE if machine is not None else 0),
         created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
         group=group,
+        began_in=_here(),
     )
     about.folder.mkdir(parents=True, mode=0o700)
     data = encode(work)
@@ -203,6 +208,16 @@ def begin(
             shutil.rmtree(about.folder, ignore_errors=True)
         raise
     return about
+
+
+def _here() -> str:
+    """Return the present folder; nothing for one that is gone, or that no document can name."""
+    try:
+        here = os.getcwd()
+        here.encode()
+    except (OSError, UnicodeEncodeError):
+        return ""
+    return here
 
 
 def keep_group(about: Detached, group: str) -> None:

@@ -232,6 +232,64 @@ def test_a_job_of_a_file_is_collected_elsewhere_and_once_the_file_is_gone(
     assert len(stored()) == 2 and not detached.list_detached()
 
 
+FILES = ["--json", "s.json", "--csv", "s.csv", "--plot", "s.svg"]
+
+
+@pytest.mark.parametrize(
+    ("job", "named"),
+    [(lambda: swept(*FILES), FILES[1::2]), (lambda: tuned(False, *FILES[:2]), FILES[1:2])],
+)
+def test_a_jobs_files_lie_where_it_was_begun(
+    job: Callable[[], Detached], named: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were written wherever it was collected."""
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    for folder in (project, elsewhere):
+        folder.mkdir()
+    monkeypatch.chdir(project)
+    one = job()
+    monkeypatch.chdir(elsewhere)
+    assert main(["jobs", "collect", one.id]) == 0
+    assert sorted(path.name for path in project.iterdir()) == sorted(named)
+    assert not list(elsewhere.iterdir()) and stored()
+
+
+def test_a_jobs_history_is_the_file_that_its_command_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    for folder in (project, elsewhere):
+        folder.mkdir()
+    monkeypatch.chdir(project)
+    one = swept("--history", "mine.db")
+    monkeypatch.chdir(elsewhere)
+    assert main(["jobs", "collect", one.id]) == 0
+    assert (project / "mine.db").exists() and not list(elsewhere.iterdir())
+    with Store.open_to_read(str(project / "mine.db")) as store:
+        assert len(store.groups()) == 1
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_files_of_a_job_whose_folder_is_gone_are_written_here(
+    known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Jobs of earlier versions do not know theirs."""
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    for folder in (project, elsewhere):
+        folder.mkdir()
+    monkeypatch.chdir(project)
+    one = swept("--json", "s.json", "--csv", str(tmp_path / "s.csv"))
+    assert one.began_in == str(project)
+    if not known:
+        detached._note(msgspec.structs.replace(one, began_in=""))
+    monkeypatch.chdir(elsewhere)
+    project.rmdir()
+    assert main(["jobs", "collect", one.id]) == 0
+    assert [path.name for path in elsewhere.iterdir()] == ["s.json"]
+    assert (tmp_path / "s.csv").exists()
+    assert (f"was begun is gone: {project}" in capsys.readouterr().err) == known
+
+
 def test_a_job_whose_request_cannot_be_read_is_kept_and_says_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
