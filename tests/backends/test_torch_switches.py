@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpuexplorer.backends.keras.underlying import OnTorch
 from gpuexplorer.backends.torch import compiled
 from gpuexplorer.backends.torch.compiled import Compiled, graphs
 from gpuexplorer.backends.torch.load import set_flags
@@ -152,6 +153,35 @@ def test_flags_of_the_process_are_set_for_each_run() -> None:
     set_flags(torch, tf32=True, reduced=True)
     ready("mlp").free()
     assert not products.allow_tf32 and not products.allow_bf16_reduced_precision_reduction
+
+
+def test_newer_names_of_the_flags_do_not_have_the_last_word() -> None:
+    import torch
+
+    backends = torch.backends
+    if not hasattr(backends, "fp32_precision"):
+        pytest.skip("this version has the older names alone")
+    backends.fp32_precision = "tf32"
+    backends.mkldnn.matmul.fp32_precision = "bf16"
+    set_flags(torch)
+    assert torch.get_float32_matmul_precision() == "highest"
+    assert backends.cudnn.allow_tf32 is False
+    assert backends.mkldnn.matmul.fp32_precision == "none"
+
+
+def test_keras_on_pytorch_states_its_flags_and_threads() -> None:
+    import torch
+
+    products, threads = torch.backends.cuda.matmul, torch.get_num_threads()
+    ready("mlp").free()
+    set_flags(torch, tf32=True, reduced=True)
+    torch.set_num_threads(threads + 1)
+    torch.use_deterministic_algorithms(True)
+    keras = OnTorch(threads, "keras:cpu", memory_growth=False)
+    with keras.mode("fp32", trains=False):
+        assert not products.allow_tf32 and not products.allow_bf16_reduced_precision_reduction
+        assert not torch.are_deterministic_algorithms_enabled()
+        assert torch.get_num_threads() == threads
 
 
 # ---- torch.compile

@@ -23,11 +23,13 @@ from tests.support.own_models import (
     DEPENDS_ON_PRECISION,
     ENDS_THE_PROCESS,
     FAULTS,
+    FINDS_FLAGS,
     GOOD,
     HANGS,
     NO_ELEMENTS,
     ONLY_FLOAT32,
     RANDOM,
+    SETS_FLAGS,
     VARIED,
     workload_of,
     write,
@@ -166,6 +168,13 @@ def test_an_inaccurate_result_is_not_timed_unless_the_file_allows_it(bench: Benc
         bench.run(tight, precision="bf16")
     assert "TOLERANCE" in caught.value.remedy
     assert bench.run(f"TOLERANCE = 0.9\n{GOOD}", precision="bf16").verified
+
+
+def test_what_a_file_sets_for_the_process_changes_neither_its_run_nor_the_next(
+    bench: Bench,
+) -> None:
+    assert bench.run(SETS_FLAGS).verification is not None
+    assert bench.run(FINDS_FLAGS).verification is not None
 
 
 def test_a_file_that_nobody_agreed_to_does_not_run(bench: Bench) -> None:

@@ -26,6 +26,62 @@ def loss(output):
     return output.square().mean()
 '''
 
+SETS_FLAGS = """
+import torch
+
+THREADS = torch.get_num_threads()
+torch.set_num_threads(THREADS + 1)
+torch.set_float32_matmul_precision("medium")
+torch.set_default_dtype(torch.float64)
+torch.use_deterministic_algorithms(True)
+torch.set_autocast_enabled("cpu", True)
+torch.set_grad_enabled(False)
+torch.set_default_device("cpu")
+torch.backends.cudnn.benchmark = True
+torch.backends.mkldnn.enabled = False
+torch.backends.cuda.enable_flash_sdp(False)
+torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = True
+
+class Net(torch.nn.Linear):
+    def forward(self, x):
+        assert torch.get_num_threads() == THREADS, "other threads than the run's"
+        assert torch.get_float32_matmul_precision() == "highest", "fp32 is not fp32"
+        assert torch.backends.cudnn.benchmark, "its own choice is gone"
+        return super().forward(x)
+
+def build():
+    return Net(8, 8), torch.randn(2, 8)
+"""
+"""Sets for the whole process what a run states, and what is the file's own choice."""
+
+FINDS_FLAGS = """
+import torch
+
+found = {
+    "threads": torch.get_num_threads(),
+    "fp32": torch.get_float32_matmul_precision(),
+    "type": str(torch.get_default_dtype()),
+    "deterministic": torch.are_deterministic_algorithms_enabled(),
+    "autocast": torch.is_autocast_enabled("cpu"),
+    "gradients": torch.is_grad_enabled(),
+    "modes": torch._C._len_torch_function_stack(),
+    "benchmark": torch.backends.cudnn.benchmark,
+    "mkldnn": torch.backends.mkldnn.enabled,
+    "flash": torch.backends.cuda.flash_sdp_enabled(),
+    "reduced": torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction,
+}
+print(found)
+assert found == {
+    "threads": 1, "fp32": "highest", "type": "torch.float32", "deterministic": False,
+    "autocast": False, "gradients": True, "modes": 0, "benchmark": False, "mkldnn": True,
+    "flash": True, "reduced": False,
+}
+
+def build():
+    return torch.nn.Linear(8, 8), torch.randn(2, 8)
+"""
+"""Runs only where everything is as PyTorch has it, on one thread."""
+
 FAULTS: dict[str, tuple[str, str, int]] = {
     "raises in build": (
         "def build():\n    raise ValueError('no such thing')\n",

@@ -13,6 +13,7 @@ from gpuexplorer.backends.jax.start import jax_device
 from gpuexplorer.backends.jax.start import load as load_jax
 from gpuexplorer.backends.tensorflow.start import load as load_tensorflow
 from gpuexplorer.backends.tensorflow.start import out_of_memory, place_of, set_tf32
+from gpuexplorer.backends.torch.load import set_as_started, set_flags, set_threads
 from gpuexplorer.core.errors import CannotRunHere, InputError
 
 Call = Callable[..., Any]
@@ -134,7 +135,8 @@ class OnTorch(UnderlyingFramework):
 
     def __init__(self, threads: int, device_id: str, *, memory_growth: bool) -> None:
         self.torch = torch = import_framework("torch", "PyTorch", "torch")
-        torch.set_num_threads(threads)
+        set_as_started(torch)
+        set_threads(torch, threads)
         self._queues = "cuda" in device_id
         if self._queues and not torch.cuda.is_available():
             raise CannotRunHere(
@@ -144,9 +146,7 @@ class OnTorch(UnderlyingFramework):
     @contextmanager
     def mode(self, precision: str, *, trains: bool) -> Iterator[None]:
         """Set what products round their factors to; record no gradients in a forward pass."""
-        rounded = precision == "tf32"
-        self.torch.backends.cuda.matmul.allow_tf32 = rounded
-        self.torch.backends.cudnn.allow_tf32 = rounded
+        set_flags(self.torch, tf32=precision == "tf32")
         with nullcontext() if trains else self.torch.no_grad():
             yield
 

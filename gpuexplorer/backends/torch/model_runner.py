@@ -17,7 +17,7 @@ from gpuexplorer.backends.torch.compiled import graphs
 from gpuexplorer.backends.torch.estimate import estimate_s
 from gpuexplorer.backends.torch.failures import explain, out_of_memory
 from gpuexplorer.backends.torch.formats import MODELS, refusal
-from gpuexplorer.backends.torch.load import load, set_threads
+from gpuexplorer.backends.torch.load import load, set_as_started, set_threads
 from gpuexplorer.backends.torch.memory import CountsOnCpu, CountsOnGpu
 from gpuexplorer.backends.torch.model import TorchModel
 from gpuexplorer.backends.torch.operators import record
@@ -62,6 +62,7 @@ class TorchModelRunner(ModelRunner):
         if refused is not None:
             raise CannotRunHere(refused[0], remedy=refused[1])
         self._torch = load()
+        set_as_started(self._torch)
         self._start()
         model = self._new_model()
         model.set_flags()

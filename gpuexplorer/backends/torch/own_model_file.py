@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpuexplorer.backends.torch import failures
+from gpuexplorer.backends.torch.load import stated_kept
 from gpuexplorer.backends.user_program import UserProgram, kind_words
 from gpuexplorer.core.errors import DeviceLost, ExplorerError, InputError, OutOfMemory
 
@@ -44,16 +45,17 @@ class UserFile(UserProgram):
         random.seed(seed)
         np.random.seed(seed % 2**32)
         self._torch.manual_seed(seed)
-        with self.running("importing the file"):
-            self._module = self.load()
-        build = getattr(self._module, "build", None)
-        if not callable(build):
-            raise InputError(
-                f"{self.origin}: there is no function build()",
-                remedy="define build() that returns (module, example inputs)",
-            )
-        with self.running("calling build()"):
-            made = build(**sizes)
+        with stated_kept(self._torch):
+            with self.running("importing the file"):
+                self._module = self.load()
+            build = getattr(self._module, "build", None)
+            if not callable(build):
+                raise InputError(
+                    f"{self.origin}: there is no function build()",
+                    remedy="define build() that returns (module, example inputs)",
+                )
+            with self.running("calling build()"):
+                made = build(**sizes)
         return self._looked_over(made, build)
 
     def _looked_over(self, made: Any, build: Any) -> Built:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
 from gpuexplorer.backends.models import Model
-from gpuexplorer.backends.torch.load import load
+from gpuexplorer.backends.torch.load import load, set_as_started
 from gpuexplorer.backends.torch.model import TorchModel
 from gpuexplorer.backends.torch.model_runner import (
     TorchCpuModelRunner,
@@ -35,6 +35,7 @@ class OwnRunner(TorchModelRunner):
 
     def _make(self) -> Model:
         self._torch = load()
+        set_as_started(self._torch)
         self._start()
         model = self._new_model()
         model.set_flags()

@@ -17,7 +17,7 @@ from gpuexplorer.backends.numpy import check_offered
 from gpuexplorer.backends.torch import clock
 from gpuexplorer.backends.torch.clock import CudaClock
 from gpuexplorer.backends.torch.failures import explain
-from gpuexplorer.backends.torch.load import set_flags, set_threads
+from gpuexplorer.backends.torch.load import set_as_started, set_flags, set_threads
 from gpuexplorer.backends.torch.memory import CountsOnCpu, CountsOnGpu
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
@@ -42,6 +42,7 @@ class TorchRunner(LibraryRunner):
                 f"PyTorch cannot be imported: {error}", remedy="install it again"
             ) from None
         self._torch = torch
+        set_as_started(torch)
         set_flags(torch)
         self._start()
 
