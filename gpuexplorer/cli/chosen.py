@@ -37,7 +37,8 @@ class Chosen:
 def choose(words: Sequence[str]) -> Chosen:
     """Return the runs that some words name, in their order, each once.
 
-    A word is a file, the beginning of a run's id, or a group's id. Raises InputError for any other.
+    A word is a file, or the beginning of a run's or a group's id. Raises InputError for any other,
+    and for what more than one begin with.
     """
     chosen = Chosen()
     store: Store | None = None
@@ -73,7 +74,7 @@ def _from_file(path: Path, chosen: Chosen) -> None:
 
 
 def _from_store(word: str, store: Store, chosen: Chosen) -> None:
-    group = next((g for g in store.groups() if len(word) >= 6 and g.id.startswith(word)), None)
+    group = store.find_group(word)
     if group is None:
         ids = [store.resolve(word)]
     else:

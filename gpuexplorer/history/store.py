@@ -417,6 +417,15 @@ class Store(Closing):
         with self._database.read() as connection:
             return sql.groups.resolve(connection, beginning)
 
+    def find_group(self, beginning: str) -> Group | None:
+        """Return the group whose id begins so; None for none.
+
+        InputError where more than one entry of the history, groups and runs together, does.
+        """
+        with self._database.read() as connection:
+            found = sql.folding.group_called(connection, beginning)
+            return sql.groups.one(connection, found.id) if found is not None else None
+
     def best_run(self, beginning: str) -> str | None:
         """Return the id of the best run of a map, a tuning or a sweep, by the beginning of its id.
 

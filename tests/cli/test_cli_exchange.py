@@ -6,6 +6,7 @@ import csv
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE as DATA_VARIABLE
@@ -88,6 +89,31 @@ def test_a_group_is_exported_and_reported_by_its_id(tmp_path: Path) -> None:
     assert "too large: 1" in page and "<svg" in page and "There is no chart" not in page
     assert main(["export", group.id, "runs.json"]) == 0
     assert len(read_runs(tmp_path / "runs.json").runs) == 2
+
+
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_a_beginning_that_several_have_is_refused_with_their_names(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first that was found was taken."""
+    first, second, run = (f"abcdef012{n}{n * 22}" for n in "345")
+    with Store.open() as store:
+        store.add_group("sweep", {}, [made_run(1)], group=first)
+        store.add_group("sweep", {}, [made_run(2)], group=second)
+        store.add(msgspec.structs.replace(made_run(3), id=run))
+    file = tmp_path / ("out.html" if command == "report" else "out.json")
+    assert main([command, "abcdef012", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert "more than one entry of the history begins with 'abcdef012'" in said
+    named = [one for one in (first, second, run) if one[:10] in said]
+    assert len(named) == 2 and not file.exists()
+    for name in (first[:10], second[:10], run[:10]):
+        assert main([command, name, str(file)]) == 0
+        file.unlink()
+    with Store.open() as store:
+        store.add(msgspec.structs.replace(made_run(4), id=f"{first[:10]}9{'0' * 21}"))
+    assert main([command, first[:10], str(file)]) == 2, "a group and a run begin so"
+    assert main([command, first, str(file)]) == 0
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,8 @@ def test_a_group_is_called_by_its_whole_id_or_by_a_beginning_that_nothing_else_h
     assert store.best_run("") is None
     with pytest.raises(InputError, match="more than one entry of the history begins with 'ab1'"):
         store.best_run("ab1")
+    with pytest.raises(InputError, match=r"more characters of the id, as ab12\S* or ab12\S* has"):
+        store.best_run("ab1")
     assert store.best_run("cd3") == made_run(4).id
     store.add(msgspec.structs.replace(made_run(5), id="cd3" + "0" * 29))
     with pytest.raises(InputError, match="give more characters of the id"):

@@ -14,7 +14,7 @@ from gpuexplorer.history.documents import clean, unpack_document
 from gpuexplorer.history.model import BEST_RUN, FOLDED, Folded, Query, Row
 from gpuexplorer.history.sql import search
 from gpuexplorer.history.sql.groups import called, not_one
-from gpuexplorer.history.sql.runs import begins_one
+from gpuexplorer.history.sql.runs import begins_so
 from gpuexplorer.history.sql.tables import groups, runs
 
 MOST_UNFOLDED = 2000
@@ -86,23 +86,27 @@ def _named(document: Any) -> str | None:
     return found.finalists[0].run if found.finalists else found.best_run
 
 
-def _group_called(connection: Connection, text: str) -> Any:
-    """Return the id and the document of the group that ``text`` names; None where none is.
+def group_called(connection: Connection, beginning: str) -> Any:
+    """Return the id and the document of the group that a word names; None where none is.
 
     A whole id is always that group. Raises InputError where more than one group begins so, or a run
     does as well.
     """
+    text = clean(beginning.strip())
     found = called(connection, text)
     if not found:
         return None
-    if len(found) > 1 or (found[0].id != text and begins_one(connection, text)):
-        raise not_one(text)
+    ids = [str(one.id) for one in found]
+    if ids != [text] and (run := begins_so(connection, text)) is not None:
+        ids.append(run)
+    if len(ids) > 1:
+        raise not_one(text, *ids[:2])
     return found[0]
 
 
 def best_run(connection: Connection, beginning: str) -> str | None:
     """Return the best run of a group by the beginning of its id; see ``Store.best_run``."""
-    group = _group_called(connection, clean(beginning.strip()))
+    group = group_called(connection, beginning)
     if group is None:
         return None
     named = _named(group.document)

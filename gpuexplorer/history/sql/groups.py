@@ -16,7 +16,7 @@ from gpuexplorer.history.documents import clean, pack_document, unpack_document
 from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.holder import FIELD, Holder, holder_of
 from gpuexplorer.history.model import Group, TunedEntry
-from gpuexplorer.history.sql.runs import insert_new
+from gpuexplorer.history.sql.runs import either, insert_new
 from gpuexplorer.history.sql.tables import groups, runs, tuned
 
 
@@ -105,15 +105,14 @@ def resolve(connection: Connection, text: str) -> str:
     if not found:
         raise _unknown(text)
     if len(found) > 1:
-        raise not_one(text)
+        raise not_one(text, *(str(one.id) for one in found))
     return str(found[0].id)
 
 
-def not_one(text: str) -> InputError:
-    """Return what a user is told of the beginning of several ids."""
+def not_one(text: str, first: str, second: str) -> InputError:
+    """Return what a user is told of the beginning of several ids, of which it names two."""
     return InputError(
-        f"more than one entry of the history begins with '{text}'",
-        remedy="give more characters of the id",
+        f"more than one entry of the history begins with '{text}'", remedy=either(first, second)
     )
 
 

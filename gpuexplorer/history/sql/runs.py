@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, TypeVar
 
 import msgspec
@@ -34,6 +34,8 @@ from gpuexplorer.history.unreadable import name_of, number_of, run_damaged
 T = TypeVar("T")
 AT_ONCE = 500
 """Ids or rows of one statement."""
+TOLD = 10
+"""Characters of an id that tell it from every other in practice."""
 NEW = {"deleted": 0, "starred": False, "note": ""}
 """What a user has said of a run that was just stored."""
 
@@ -170,16 +172,23 @@ def resolve(connection: Connection, text: str) -> tuple[int, str, bool]:
     if not found:
         raise InputError(f"the history has no run '{text}'", remedy="see 'gpuexplorer history'")
     if len(found) > 1:
-        raise InputError(
-            f"more than one run begins with '{text}'", remedy="give more characters of the id"
-        )
+        first, second = (str(one.id) for one in found)
+        raise InputError(f"more than one run begins with '{text}'", remedy=either(first, second))
     [one] = found
     return one.seq, one.id if isinstance(one.id, str) else name_of(one.seq), one.running
 
 
-def begins_one(connection: Connection, text: str) -> bool:
-    """Whether a run's id begins with ``text``."""
-    return connection.execute(_beginning(select(runs.c.seq), text).limit(1)).first() is not None
+def either(first: str, second: str) -> str:
+    """Return what to do where two ids begin as was said, with as much of them as tells which."""
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    shown = max(TOLD, len(list(alike)) + 1)
+    return f"give more characters of the id, as {first[:shown]} or {second[:shown]} has"
+
+
+def begins_so(connection: Connection, text: str) -> str | None:
+    """Return the id of a run that begins with ``text``; None for none."""
+    found = connection.execute(_beginning(select(runs.c.id), text).limit(1)).first()
+    return None if found is None else str(found.id)
 
 
 def _beginning(query: Select[Any], text: str) -> Select[Any]:
