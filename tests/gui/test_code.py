@@ -152,6 +152,40 @@ def test_what_revert_takes_away_is_undone_by_one_step(
     assert view.text == TEXTBOOK and pane.save_button.isEnabled()
 
 
+def test_edits_that_a_file_replaced_while_another_was_shown_are_undone_by_one_step(
+    qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
+) -> None:
+    """They were gone once another kernel was chosen."""
+    window = bench()
+    window.session.set_live(False)
+    pane, experiment = window.panels.kernel.code, window.session.experiment
+    view, edits = pane.view, TEXTBOOK.replace(LINE, "float sum = 0;", 1)
+    other = TEXTBOOK.replace("k = 0", "k = 0 + 0")
+    replace_line(view, LINE, "float sum = 0;")
+    until(qtbot, lambda: drafts.find_draft(path) is not None)
+    until(qtbot, lambda: window.kernels.watches(path))
+    path.write_text(other, encoding="utf-8")
+    until(qtbot, lambda: "was saved by another program" in window.banner.text)
+    experiment.set_workload("vector_add")
+    until(qtbot, lambda: "float sum" not in view.text)
+    take = next(b for b in window.banner.findChildren(QPushButton) if b.text() == "Take the file")
+    take.click()
+    assert drafts.find_draft(path) is None
+    experiment.set_workload("mine")
+    until(qtbot, lambda: view.text == other)
+    assert not pane.save_button.isEnabled()
+    view.undo()
+    assert view.text == edits and pane.save_button.isEnabled()
+    until(qtbot, lambda: (kept := drafts.find_draft(path)) is not None and kept.text == edits)
+    view.redo()
+    until(qtbot, lambda: drafts.find_draft(path) is None)
+    experiment.set_workload("vector_add")
+    until(qtbot, lambda: "float sum" not in view.text)
+    experiment.set_workload("mine")
+    until(qtbot, lambda: view.text == other)
+    assert not view.document().isUndoAvailable()
+
+
 def test_versions_stand_in_a_strip_and_each_can_be_taken_up_again(
     qtbot: QtBot, bench: Callable[[], MainWindow]
 ) -> None:

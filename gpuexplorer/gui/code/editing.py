@@ -63,6 +63,8 @@ class Editing(QObject):
         """Files with edits that another program saved, which the banner was told of."""
         self._typed: tuple[Path, str] | None = None
         """A text that is still being typed, and its file."""
+        self._dropped: dict[Path, str] = {}
+        """Edits that the file's text took the place of, until the file is shown: undo has them."""
         self._held: tuple[HeldVersions, ...] | None = None
         """Versions that were opened before anybody looked at a source."""
         self._pause = QTimer(self)
@@ -251,11 +253,22 @@ class Editing(QObject):
 
     def revert(self, path: Path) -> None:
         """Go back to what the file holds."""
-        self._typed = None if self._typed is not None and self._typed[0] == path else self._typed
         text = self._text_of(path)
-        if text is not None:
-            self._forget(path)
-            self._show(path, text)
+        if text is None:
+            return
+        draft, edits = self._drafts.get(path), self.typed(path)
+        if edits is not None:
+            self._typed = None
+        elif draft is not None:
+            edits = draft.text
+        if edits is not None:
+            self._dropped[path] = edits
+        self._forget(path)
+        self._show(path, text)
+
+    def take_dropped(self, path: Path | None) -> str | None:
+        """Return the edits that a file that is shown now has lost, once; None for none."""
+        return None if path is None else self._dropped.pop(path, None)
 
     # ---- with what is on the disk
 

@@ -77,8 +77,11 @@ class CodePane(QWidget):
         same_file = path is not None and path == self._path
         self._title_words, self._path = title, path
         self.view.set_editable(path is not None)
-        typed = self._editing.typed(path)
-        self.view.show_text(text if typed is None else typed, undo=same_file)
+        typed, dropped = self._editing.typed(path), self._editing.take_dropped(path)
+        if dropped is not None and not same_file:
+            self.view.show_text(dropped)
+        undo = same_file or dropped is not None
+        self.view.show_text(text if typed is None else typed, undo=undo)
         self.view.mark_line(line)
         if other:
             self.view.scroll_to(line or 0)
