@@ -58,6 +58,11 @@ class Readings:
             kept -= 1
         return found[kept:]
 
+    def drop_after(self, t_ns: int) -> None:
+        """Let go of the latest ones that were read after ``t_ns``."""
+        while self._latest and self._latest[-1].t_ns > t_ns:
+            self._latest.pop()
+
     def copy(self) -> Readings:
         """Return a copy that later additions leave alone."""
         made = copy(self)

@@ -36,7 +36,13 @@ from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine.batches import Batches
 from gpuexplorer.engine.protocol import MAX_NOISE, Prepared
 from gpuexplorer.engine.readings import Readings
-from gpuexplorer.engine.state import device_state, latest, limit_remark, while_sampled
+from gpuexplorer.engine.state import (
+    device_state,
+    latest,
+    limit_remark,
+    sampled_until_ns,
+    while_sampled,
+)
 
 MAX_SAMPLES = 4_000_000
 """Samples kept of one run (32 MB); beyond, the oldest go and ``dropped`` counts them."""
@@ -70,6 +76,8 @@ class RunRecord:
         self._parts = 0
         self._packed = 0
         self._readings = Readings()
+        self._in_turns = False
+        """Whether something else ran between what it sampled."""
         self.ceilings: Ceilings | None = None
         """What the device was measured to do at most, where it was calibrated."""
         self.idle_power_W: float | None = None
@@ -135,11 +143,18 @@ class RunRecord:
         self.missing.update(reading.missing)
 
     def extend(self, later: RunRecord) -> None:
-        """Take in what another run of the same configuration sampled after this one."""
+        """Take in what another run of the same configuration sampled after this one.
+
+        What was read between the two is of neither.
+        """
+        if self._batches:
+            self._readings.drop_after(sampled_until_ns(self._batches[-1]))
+            self._in_turns = True
         for batch in later._batches:
             self.add(batch)
-        for reading in later.readings:
+        for reading in while_sampled(later._batches, later.readings):
             self.add_reading(reading)
+        self.missing.update(later.missing)
         self.dropped += later.dropped
         if later.memory is not None and later.memory.peak_B is not None:
             self.memory = later.memory
@@ -184,7 +199,12 @@ class RunRecord:
             batches = latest(batches, latest_s)
             readings = self._readings.since(batches[0].starts_ns[0])
         state, dram = device_state(
-            self.prepared, batches, readings, self.idle_power_W, self.missing
+            self.prepared,
+            batches,
+            readings,
+            self.idle_power_W,
+            self.missing,
+            in_turns=self._in_turns,
         )
         if self.counters is not None and state.occupancy is None:
             sources = ", ".join(name for name in (state.source, "ncu") if name)

@@ -33,12 +33,14 @@ def device_state(
     readings: Sequence[Reading],
     idle_power_W: float | None,
     missing: Mapping[str, str],
+    *,
+    in_turns: bool = False,
 ) -> tuple[TelemetrySummary, Traffic | None]:
     """Return the device's state over a run, and a launch's DRAM bytes if they were counted.
 
     ``idle_power_W`` is the power at rest, where it was read before the run; otherwise the readings
     from before the first launch tell, and those tell nothing else. ``missing`` says why a field of
-    a reading is not there.
+    a reading is not there. ``in_turns``: something else ran between its launches.
     """
     during = while_sampled(batches, readings)
 
@@ -49,7 +51,7 @@ def device_state(
     reasons = [r.throttle_reasons for r in during if r.throttle_reasons is not None]
     users = [r.users for r in during if r.users is not None]
     sources = dict.fromkeys(name for r in during for name in (r.source, *r.sources.values()))
-    energy, dram = _of_one_launch(prepared, batches, readings, idle_power_W, missing)
+    energy, dram = _of_one_launch(prepared, batches, readings, idle_power_W, missing, in_turns)
     summary = TelemetrySummary(
         sm_clock_Hz=middle("sm_clock_Hz"),
         power_W=middle("power_W"),
@@ -83,12 +85,16 @@ def _of_one_launch(
     readings: Sequence[Reading],
     idle_W: float | None,
     missing: Mapping[str, str],
+    in_turns: bool,
 ) -> tuple[Energy, Traffic | str]:
     """Return energy and DRAM bytes of one launch, each with its reason where it is not known."""
     if prepared.config.include_transfers:
         why = "each sample includes transfers, so it would not be the kernel's alone"
         return Energy(reason=why), why
     counted = any(r.energy_J is not None or r.dram_B_per_s is not None for r in readings)
+    if in_turns and counted:
+        why = "it was measured in turns, between which the counters ran on"
+        return Energy(reason=why), why
     timeline = _timeline(batches if counted else batches[:1])  # without counters only reasons
     if timeline is None:
         return Energy(reason="no launches yet"), "no launches yet"
@@ -139,10 +145,14 @@ def while_sampled(batches: Sequence[Samples], readings: Sequence[Reading]) -> li
     """
     if not batches:
         return list(readings)
-    last = batches[-1]
-    lasted_s = last.durations_s[-last.counts[-1] :].sum() * (last.launches[-1:] or (1,))[0]
-    end_ns = last.starts_ns[-1] + int(lasted_s * 1e9) + AFTER_NS
+    end_ns = sampled_until_ns(batches[-1])
     return [one for one in readings if batches[0].starts_ns[0] <= one.t_ns <= end_ns]
+
+
+def sampled_until_ns(last: Samples) -> int:
+    """Return until when a reading belongs to what was sampled, whose ``last`` message this is."""
+    lasted_s = last.durations_s[-last.counts[-1] :].sum() * (last.launches[-1:] or (1,))[0]
+    return last.starts_ns[-1] + int(lasted_s * 1e9) + AFTER_NS
 
 
 def limit_remark(
