@@ -92,6 +92,9 @@ class FakeCuda:
 
     def __post_init__(self) -> None:
         self._ids = itertools.count(1)
+        self.modules: dict[int, bytes] = {}
+        """What is loaded."""
+        self._functions: dict[tuple[int, str], int] = {}
         self._symbols: dict[int, str] = {}
         self._memory: dict[int, Any] = {}
         self._queue: list[tuple[str, Callable[[], object]]] = []
@@ -197,15 +200,22 @@ class FakeCuda:
     # ---- kernels
 
     def cu_moduleLoadData(self, image: bytes) -> int:
-        return next(self._ids)
+        module = next(self._ids)
+        self.modules[module] = image
+        return module
 
     def cu_moduleUnload(self, module: int) -> None:
-        pass
+        assert not self._queue  # what is launched may still run
+        del self.modules[module]
+        for key in [key for key in self._functions if key[0] == module]:
+            del self._symbols[self._functions.pop(key)]
 
     def cu_moduleGetFunction(self, module: int, funcname: str) -> int:
-        function = next(self._ids)
-        self._symbols[function] = funcname
-        return function
+        assert module in self.modules
+        if (module, funcname) not in self._functions:
+            function = self._functions[module, funcname] = next(self._ids)
+            self._symbols[function] = funcname
+        return self._functions[module, funcname]
 
     def cu_moduleGetGlobal(self, module: int, varname: str) -> int:
         return self.variables[varname]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -15,7 +16,7 @@ from gpuexplorer.backends.cuda import gate, timing
 from gpuexplorer.backends.cuda.describe import describe
 from gpuexplorer.backends.cuda.kernels import BuiltStep, KernelRunner
 from gpuexplorer.backends.cuda.memory import GUARD_BYTE
-from gpuexplorer.backends.cuda.session import CudaSession
+from gpuexplorer.backends.cuda.session import MAX_MODULES, CudaSession
 from gpuexplorer.core.config import Cache, RunConfig
 from gpuexplorer.core.errors import BlockTooLarge, DeviceLost, WorkFailed, WrongResult
 from gpuexplorer.workloads.manifest import Role
@@ -91,6 +92,26 @@ def test_the_textbook_sequence_gives_the_result() -> None:
     runner.check_guards()
     np.testing.assert_array_equal(runner.download(("y",))["y"], 2 * X)
     assert batch.seconds == pytest.approx([1e-5])
+
+
+def test_code_stays_on_the_device_as_long_as_its_runner() -> None:
+    fake, session = open_fake()
+    runner = ready(session, make_plan())
+    runner.launch(1)
+    runner.free()
+    for number in range(3 * MAX_MODULES):
+        session.load(b"another %d" % number, "axpy")
+    runner.allocate()
+    runner.upload({"x": X, "y": np.zeros(N, np.float32)})
+    runner.launch(1)
+    np.testing.assert_array_equal(runner.download(("y",))["y"], 2 * X)
+    runner.free()
+    del runner
+    gc.collect()
+    for number in range(3 * MAX_MODULES):
+        session.load(b"another %d" % number, "axpy")
+    assert b"cubin" not in fake.modules.values()
+    ready(session, make_plan()).launch(1)
 
 
 def test_launches_are_queued_behind_the_gate_and_the_gate_is_open_before_the_wait() -> None:

@@ -6,8 +6,9 @@ import functools
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+from weakref import ReferenceType, ref
 
 from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.cuda import errors, gate
@@ -21,6 +22,8 @@ from gpuexplorer.core.errors import DeviceLost
 
 _log = logging.getLogger(__name__)
 _NO_GATE = "launches are not queued behind a gate: %s"
+MAX_MODULES = 64
+"""Modules that stay on the device though nobody holds a kernel of theirs."""
 USUAL_SHARED_B = 48 * 1024
 """Above this a kernel has to be told that it may use more."""
 CLUSTERS_FROM = (9, 0)
@@ -51,7 +54,10 @@ class Api:
 
 @dataclass(frozen=True)
 class LoadedKernel:
-    """A function of a loaded module, and what it takes."""
+    """A function of a loaded module, and what it takes.
+
+    Its module stays on the device as long as somebody holds this.
+    """
 
     function: int
     registers: int
@@ -60,6 +66,23 @@ class LoadedKernel:
     max_threads_per_block: int
     cluster: Block = (1, 1, 1)
     """The blocks that run together, along x, y, z: a grid is made of whole clusters."""
+
+
+@dataclass
+class _Module:
+    """Code on the device, and its kernels by their symbols, as long as somebody holds them."""
+
+    handle: int
+    kernels: dict[str, ReferenceType[LoadedKernel]] = field(default_factory=dict)
+    functions: set[int] = field(default_factory=set)
+
+    def kernel(self, symbol: str) -> LoadedKernel | None:
+        found = self.kernels.get(symbol)
+        return None if found is None else found()
+
+    @property
+    def is_held(self) -> bool:
+        return any(found() is not None for found in self.kernels.values())
 
 
 class CudaSession:
@@ -73,8 +96,9 @@ class CudaSession:
         self.api = api
         self.gate: gate.Gate | None = None
         self._lost = False
-        self._modules: dict[bytes, int] = {}
-        self._kernels: dict[tuple[int, str], LoadedKernel] = {}
+        self._modules: dict[bytes, _Module] = {}
+        """By their code, those used lately last."""
+        self._gate_kernels: list[LoadedKernel] = []
         self._launched: set[int] = set()
         self._dynamic_B: dict[int, int] = {}
         """The dynamic shared memory that each function was allowed, in bytes."""
@@ -117,7 +141,8 @@ class CudaSession:
 
         After an error its memory stays: its kernel may still be looking at it.
         """
-        opening, end = (self.load(code, entry).function for entry in gate.ENTRIES)
+        self._gate_kernels = [self.load(code, entry) for entry in gate.ENTRIES]
+        opening, end = (kernel.function for kernel in self._gate_kernels)
         multiprocessors = self.facts.needed(MULTIPROCESSORS)
         made = gate.Gate(self.api, (opening, end), self.stream, multiprocessors)
         made.load()
@@ -166,9 +191,9 @@ class CudaSession:
     def load(self, code: bytes, symbol: str) -> LoadedKernel:
         """Return a kernel of a cubin or of PTX, which the driver compiles, loaded once."""
         driver, module = self.api.driver, self._module(code)
-        key = (module, symbol)
-        if key not in self._kernels:
-            function = int(driver.moduleGetFunction(module, symbol))
+        kernel = module.kernel(symbol)
+        if kernel is None:
+            function = int(driver.moduleGetFunction(module.handle, symbol))
 
             def attribute(name: str) -> int:
                 number = getattr(driver, f"CU_FUNC_ATTRIBUTE_{name}")
@@ -180,7 +205,7 @@ class CudaSession:
                 x, y, z = (max(1, int(driver.funcGetAttribute(n, function))) for n in CLUSTER)
                 return x, y, z
 
-            self._kernels[key] = LoadedKernel(
+            kernel = LoadedKernel(
                 function=function,
                 registers=attribute("NUM_REGS"),
                 static_shared_B=attribute("SHARED_SIZE_BYTES"),
@@ -188,16 +213,35 @@ class CudaSession:
                 max_threads_per_block=attribute("MAX_THREADS_PER_BLOCK"),
                 cluster=cluster(),
             )
-        return self._kernels[key]
+            module.kernels[symbol] = ref(kernel)
+            module.functions.add(function)
+        return kernel
 
     def variable(self, code: bytes, symbol: str) -> int:
-        """Return the address of a variable outside of functions."""
-        return int(self.api.driver.moduleGetGlobal(self._module(code), symbol))
+        """Return the address of a variable outside of functions.
 
-    def _module(self, code: bytes) -> int:
-        if code not in self._modules:
-            self._modules[code] = int(self.api.driver.moduleLoadData(code))
-        return self._modules[code]
+        It stays there as long as somebody holds a kernel of the same code.
+        """
+        return int(self.api.driver.moduleGetGlobal(self._module(code).handle, symbol))
+
+    def _module(self, code: bytes) -> _Module:
+        module = self._modules.pop(code, None)
+        if module is None:
+            self._unload_oldest()
+            module = _Module(int(self.api.driver.moduleLoadData(code)))
+        self._modules[code] = module
+        return module
+
+    def _unload_oldest(self) -> None:
+        """Make room for a module: of those of whose kernels nobody holds one, some stay loaded."""
+        free = [code for code, module in self._modules.items() if not module.is_held]
+        for code in free[: max(0, len(free) - MAX_MODULES + 1)]:
+            self.wait()  # for what was launched of it last
+            module = self._modules.pop(code)
+            self.api.driver.moduleUnload(module.handle)
+            self._launched -= module.functions  # another function may get the same handle
+            for function in module.functions:
+                self._dynamic_B.pop(function, None)
 
     def allow_dynamic(self, kernel: LoadedKernel, dynamic_B: int) -> None:
         """Let a kernel use so much dynamic shared memory, in bytes; it may use more already.
@@ -244,5 +288,5 @@ class CudaSession:
             if self._flush is not None:
                 self.api.runtime.free(self._flush[0])
             for module in self._modules.values():
-                self.api.driver.moduleUnload(module)
+                self.api.driver.moduleUnload(module.handle)
             del self.cupy_stream
