@@ -104,6 +104,10 @@ class RunRecord:
         """The readings kept, in order of arrival; older ones are unpacked for it."""
         return self._readings.all()
 
+    def readings_while_sampled(self) -> list[Reading]:
+        """Return those that tell of the launches, and of no rest before or after them."""
+        return while_sampled(self._batches, self.readings)
+
     def add(self, batch: Samples, *, dropped: int = 0) -> None:
         """Take in samples, before which ``dropped`` were lost on their way.
 
@@ -298,7 +302,7 @@ class RunRecord:
         batches = Batches(self._batches, self.readings)
         highest_Hz = prepared.device.nominal_clock_Hz
         summary = self._examined(batches)
-        during = while_sampled(self._batches, batches.readings)
+        during = self.readings_while_sampled()
         remark = limit_remark(during, batches.clock_Hz(), highest_Hz)
         telemetry, dram = self.state()
         counted = self.counters.traffic() if self.counters is not None else []

@@ -122,7 +122,7 @@ def situation_of(
     return Gatherer(record.prepared, workload, devices).situation(
         summary,
         phases_s=result.phases_s,
-        readings=record.readings,
+        readings=record.readings_while_sampled(),
         traffic=result.traffic,
         suspect=timing.suspect,
         ceilings=record.ceilings,

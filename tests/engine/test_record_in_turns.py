@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.engine.situation import situation_of
+from gpuexplorer.workloads.loader import load
 from tests.support.prepared import prepared
 
 
@@ -63,3 +66,11 @@ def test_a_counter_that_ran_on_between_turns_tells_nothing_of_a_launch() -> None
     bare = turn(5_000)
     bare.extend(turn(15_000))
     assert bare.state()[0].energy_reason == "this device has no energy counter"
+
+
+def test_advice_on_a_run_is_not_from_the_rest_around_it() -> None:
+    one = turn(5_000)
+    devices = DeviceList(devices=(one.prepared.device,))
+    situation = situation_of(one, one.result(), load()["matmul"], devices)
+    assert situation.throttle_reasons == situation.lasting_reasons == ()
+    assert situation.clock_Hz == 1.9e9
