@@ -199,6 +199,8 @@ class Prepared(Message, frozen=True, kw_only=True):
     traffic: list[Traffic]
     environment: Environment
     flops: float
+    fewer_flops: bool = False
+    """Whether it may have got by with fewer operations."""
     predicted_s: float | None
     method: str
     resolution_s: float

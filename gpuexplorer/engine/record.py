@@ -257,7 +257,7 @@ class RunRecord:
         prepared = self.prepared
         compulsory = [t for t in prepared.traffic if t.kind == "compulsory"]
         work = Work(
-            flops=prepared.flops,
+            flops=0.0 if prepared.fewer_flops else prepared.flops,
             read_B=sum((t.read_B or 0.0) + (t.combined_B or 0.0) for t in compulsory),
             write_B=sum(t.write_B or 0.0 for t in compulsory),
             slow_s=slow_s,

@@ -453,6 +453,7 @@ class _RunSink:
                 traffic=traffic_of(plan),
                 untimed_B=untimed_B_of(plan, ready.device),
                 flops=plan.flops,
+                fewer_flops=plan.fewer_flops,
                 predicted_s=ready.predicted_s,
                 memory=ready.memory,
                 method=SEQUENCE_METHOD if transfers else ready.runner.method,

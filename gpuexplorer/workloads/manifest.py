@@ -74,6 +74,8 @@ class WorkSpec(_Table, frozen=True, kw_only=True):
     flops: Formula
     read_bytes: Formula
     write_bytes: Formula
+    fewer_flops: bool = False
+    """Whether libraries may get by with fewer operations, as with Winograd's convolution."""
 
 
 class ReferenceSpec(_Table, frozen=True, kw_only=True):

@@ -98,6 +98,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What messages call the sources' manifest, or the model's file."""
     reset: tuple[str, ...] = ()
     flops: float = 0
+    fewer_flops: bool = False
+    """Whether what is called may get by with fewer."""
     compulsory_read_B: float = 0
     compulsory_write_B: float = 0
     requested_read_B: float | None = None

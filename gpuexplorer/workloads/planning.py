@@ -149,6 +149,7 @@ def _common(
         "origin": workload.source.origin,
         "reset": tuple(variant.reset),
         "flops": _amount(work.flops, base),
+        "fewer_flops": work.fewer_flops and variant.call is not None,
         "compulsory_read_B": _amount(work.read_bytes, base),
         "compulsory_write_B": _amount(work.write_bytes, base),
     }

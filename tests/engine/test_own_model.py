@@ -20,6 +20,7 @@ from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.own_model import read_model
 from gpuexplorer.workloads.workload import Workload
 from tests.support.own_models import (
+    CONVOLVES,
     DEPENDS_ON_PRECISION,
     ENDS_THE_PROCESS,
     FAULTS,
@@ -108,6 +109,16 @@ def test_a_model_is_measured_and_checked_in_each_precision(bench: Bench, precisi
     least = next(t for t in result.traffic if t.kind == "compulsory")
     assert least.read_B == (weights + 4 * 32) * each
     assert result.arithmetic is not None and result.arithmetic.asked == precision
+
+
+@pytest.mark.parametrize("text", [CONVOLVES, GOOD], ids=["convolution", "products"])
+def test_only_a_convolution_may_do_fewer_operations_than_are_counted(
+    bench: Bench, text: str
+) -> None:
+    workload = bench.workload(text)
+    quick = RunOptions(seconds=1.0, samples=1, warm_up_s=0.0)
+    record = bench.session.measure(bench.config(workload), workload, quick)
+    assert record.prepared.fewer_flops is (text == CONVOLVES)
 
 
 def test_a_training_step_is_checked_by_its_loss_and_gradients(bench: Bench) -> None:

@@ -15,6 +15,7 @@ from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine import record
 from gpuexplorer.engine.record import RunRecord
+from tests.support.ceilings import made_ceilings
 from tests.support.prepared import prepared
 
 
@@ -64,6 +65,18 @@ def test_the_document_survives_json_bit_for_bit() -> None:
     result = one.result()
     again = msgspec.json.decode(msgspec.json.encode(result), type=RunResult)
     assert again == result
+
+
+def test_a_library_that_may_do_fewer_operations_is_not_called_impossible() -> None:
+    """cuDNN's Winograd convolution does a quarter of what the formula says."""
+    said = []
+    for fewer_flops in (False, True):
+        work = msgspec.structs.replace(prepared(), flops=2e9, fewer_flops=fewer_flops)
+        one = RunRecord(work)
+        one.ceilings = made_ceilings()
+        one.add(batch([2e9 / 300e9] * 20))  # the device reaches 200 GFLOP/s
+        said.append(one.result().timing.suspect)
+    assert said[0] is not None and said[1] is None
 
 
 def test_the_schema_comes_first() -> None:

@@ -26,6 +26,13 @@ def loss(output):
     return output.square().mean()
 '''
 
+CONVOLVES = """
+import torch
+
+def build():
+    return torch.nn.Conv2d(3, 4, 3), torch.randn(1, 3, 8, 8)
+"""
+
 SETS_FLAGS = """
 import torch
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.workloads.loader import load
-from tests.support.problems import device, library_device, made, plan_of
+from tests.support.problems import device, library_device, made, model_device, plan_of
 
 SHIPPED = load()
 LAUNCH = "[[variants.only.launch]]"
@@ -56,6 +56,12 @@ def test_bytes_and_operations_of_the_textbook_product() -> None:
     assert plan.compulsory_write_B == 64**2 * 2
     assert plan.requested_read_B == 2 * 64**3 * 2
     assert plan.memory_B == 3 * 64**2 * 2
+
+
+def test_a_library_may_do_fewer_operations_than_a_convolution_has_and_a_kernel_not() -> None:
+    assert plan_of(SHIPPED["conv2d"], model_device(), variant="torch").fewer_flops
+    assert not plan_of(SHIPPED["conv2d"], variant="direct").fewer_flops
+    assert not plan_of(SHIPPED["mlp"], model_device(), variant="torch").fewer_flops
 
 
 def test_a_tile_is_asked_for_once_a_block() -> None:

@@ -315,8 +315,9 @@ class OwnModel(TorchModel):
             with FlopCounterMode(display=False) as counter:
                 results = step()
             flops = float(counter.get_total_flops())
+            counted = {str(op) for op in counter.get_flop_counts().get("Global", ())}
         except Exception:  # noqa: BLE001 - the counter does not know every operator
-            results, flops = step(), 0.0  # what fails again is the file's own
+            results, flops, counted = step(), 0.0, set()  # what fails again is the file's own
         self.wait()
         if self.trains:
             self._check_loss(results)
@@ -326,6 +327,7 @@ class OwnModel(TorchModel):
             arrays=arrays,
             reset=(WEIGHTS,) if self.trains else (),
             flops=flops,
+            fewer_flops=any("convolution" in op for op in counted),
             compulsory_read_B=float(read),
             compulsory_write_B=float(write),
         )
