@@ -11,7 +11,7 @@ from gpuexplorer.charts import words
 from gpuexplorer.charts.memory import has_memory, memory_notes, memory_panel
 from gpuexplorer.charts.spec import Axis, ChartSpec, Floats, Kind, Panel, Role, Series, series
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.series.thin import figures, pauses
+from gpuexplorer.core.series.thin import busy_s, figures, pauses
 from gpuexplorer.core.units import count, percent, plural, quantity
 
 MAX_POINTS = 2000
@@ -73,7 +73,7 @@ def trace_series(result: RunResult, name: str, role: Role, colour: int) -> tuple
     samples_s = np.asarray(result.samples_s, dtype=np.float64)
     x, found, stretch = columns(sample_times(result), samples_s)
     least, low, median, high, most = found
-    after = pauses(x, median if stretch == 1 else 0.0) + 1
+    after = pauses(x, busy_s(found[1:-1], stretch)) + 1
     x = np.insert(x, after, np.nan)
     drawn: list[Series] = []
     if stretch > 1:

@@ -59,6 +59,14 @@ def test_a_long_trace_is_bands_around_its_medians() -> None:
     )
 
 
+def test_launches_that_take_longer_for_a_while_do_not_interrupt_the_trace() -> None:
+    samples_s = np.repeat([1e-3, 20e-3, 1e-3], [20_000, 1_000, 20_000]).tolist()
+    result = msgspec.structs.replace(made_result(40), batches=[], samples_s=samples_s)
+    drawn, stretch = build.trace_series(result, "", "measured", 0)
+    assert stretch > 1
+    assert not any(np.isnan(one.x).any() for one in drawn)
+
+
 def test_a_pause_interrupts_the_trace() -> None:
     result = made_result(100)
     later = [

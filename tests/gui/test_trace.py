@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpuexplorer.gui.model.trace import COARSEST, Trace, Trend
+from gpuexplorer.gui.model.trace import COARSEST, Drawing, Trace, Trend
 
 
 def fill(trace: Trace, durations: np.ndarray, pieces: int = 1) -> np.ndarray:
@@ -134,3 +134,62 @@ def test_a_trend_is_bounded_and_spans_everything() -> None:
     assert rows[0, 0] <= 32
     assert rows[-1, 0] >= 950
     np.testing.assert_array_equal(rows[:, 1], rows[:, 0] ** 2)
+
+
+def folded(launch_s: float, seconds: float, pause: tuple[float, float] | None = None) -> Trace:
+    """Return a long run in a small trace: launches without a gap, but for a pause (at, long)."""
+    trace = Trace(16 * COARSEST)
+    times = np.arange(0.0, seconds, launch_s)
+    if pause is not None:
+        times = np.where(times >= pause[0], times + pause[1], times)
+    for part in np.array_split(times, 200):
+        trace.extend(part, np.full(len(part), launch_s))
+    assert trace.total > 2 * len(trace), "most of it is folded"
+    return trace
+
+
+def covered_s(drawing: Drawing) -> float:
+    return float((drawing.ends() - drawing.x[::2]).sum())
+
+
+@pytest.mark.parametrize("columns", [40, 400, 4000, 40_000])
+def test_a_long_run_without_a_gap_is_drawn_without_one_once_most_of_it_is_folded(
+    columns: int,
+) -> None:
+    trace = folded(1e-4, 150.0)
+    drawing = trace.draw(0.0, 1.15 * trace.end_s, columns)
+    assert not len(drawing.pauses())
+    assert covered_s(drawing) == pytest.approx(150.0, rel=0.02)
+    for time_s in (1.0, 37.0, 75.0, 140.0, 149.9):
+        there = drawing.at(time_s)
+        assert there is not None and there[1:] == (1e-4, 1e-4, 1e-4)
+
+
+@pytest.mark.parametrize("columns", [40, 400, 4000])
+@pytest.mark.parametrize("began_s", [30.0, 145.0])
+def test_a_pause_of_a_long_run_is_seen_before_and_after_it_was_folded(
+    columns: int, began_s: float
+) -> None:
+    trace = folded(1e-4, 150.0, (began_s, 60.0))
+    drawing = trace.draw(0.0, 1.15 * trace.end_s, columns)
+    assert len(drawing.pauses()) == 1
+    assert covered_s(drawing) == pytest.approx(150.0, rel=0.05)
+    assert drawing.at(began_s + 30.0) is None
+    assert drawing.at(began_s - 10.0) is not None and drawing.at(began_s + 65.0) is not None
+
+
+def test_launches_that_take_longer_for_a_while_are_no_pause() -> None:
+    trace = Trace()
+    durations = np.repeat([1e-4, 2e-3, 1e-4], [300_000, 30_000, 300_000])
+    times = fill(trace, durations, 50)
+    drawing = trace.draw(-np.inf, np.inf, 400)
+    assert drawing.stretch > 1 and not len(drawing.pauses())
+    assert covered_s(drawing) == pytest.approx(times[-1], rel=0.02)
+
+
+def test_the_part_that_is_folded_can_be_looked_at_alone() -> None:
+    trace = folded(1e-4, 150.0)
+    drawing = trace.draw(20.0, 40.0, 400)
+    assert drawing.at(39.99) is not None and not len(drawing.pauses()[:-1])
+    begins = drawing.x[::2]
+    assert begins[0] <= 20.0 and (begins >= 40.0).any(), "it reaches over both ends"

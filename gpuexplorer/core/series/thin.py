@@ -6,13 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 
 FIGURES = 5
 SORTED = 2048
 """Rows of fewer samples are sorted faster than partitioned at five places."""
 PAUSE_S = 0.3
 PAUSE_STEPS = 5.0
-"""A pause is longer than both: seconds, and usual steps from one point to the next."""
+"""A pause is longer than both: seconds, and usual steps from one point to the next, of which one
+with more launches takes longer."""
 
 
 def thinned(samples_s: Floats, most: int) -> Floats:
@@ -43,11 +45,45 @@ def figures(samples: Floats) -> Floats:
     return found
 
 
-def pauses(begins_s: Floats, lasted_s: Floats | float = 0.0) -> npt.NDArray[np.intp]:
-    """Return the points after which nothing was measured for a while."""
+def busy_s(inner: Floats, launches: Counts | int) -> Floats:
+    """Return about how long stretches of launches took, the pauses in them left out.
+
+    ``inner`` are the three inner ``figures`` of each. They give its mean without its extremes: one
+    slow launch among thousands does not make all of them slow.
+    """
+    low, median, high = inner
+    found: Floats = (0.275 * (low + high) + 0.45 * median) * launches
+    return found
+
+
+def usual_step_s(begins_s: Floats, launches: Counts | None = None) -> float:
+    """Return the usual time from one launch to the next; 0 where there is no step.
+
+    With ``launches``, so many begin at each point, and half of them are in no slower a stretch.
+    """
+    steps = begins_s[1:] - begins_s[:-1]
+    if not len(steps):
+        return 0.0
+    if launches is None:
+        return float(np.median(steps))
+    each = steps / launches[:-1]
+    order = np.argsort(each)
+    so_far = np.cumsum(launches[order])
+    return float(each[order[np.searchsorted(so_far, so_far[-1] / 2)]])
+
+
+def pauses(
+    begins_s: Floats, lasted_s: Floats | float = 0.0, launches: Counts | None = None
+) -> npt.NDArray[np.intp]:
+    """Return the points after which nothing was measured for a while.
+
+    ``launches`` begin at each point, and take ``lasted_s`` together; None: as many at each.
+    """
     steps = begins_s[1:] - begins_s[:-1]
     idle = steps - (lasted_s if isinstance(lasted_s, float) else lasted_s[:-1])
     found = np.flatnonzero(idle > PAUSE_S)
     if len(found):
-        found = found[idle[found] > PAUSE_STEPS * float(np.median(steps))]
+        usual_s = usual_step_s(begins_s, launches)
+        due_s = usual_s if launches is None else usual_s * launches[found]
+        found = found[idle[found] > PAUSE_STEPS * due_s]
     return found

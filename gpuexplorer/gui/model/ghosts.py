@@ -125,7 +125,7 @@ def ghost_of(result: RunResult) -> Ghost:
         words=f"{config_words(result.config)}\nFrom the history: {visible(result.device.name)}, "
         f"{result.time_utc[:16].replace('T', ' ')} UTC",
         median_s=result.timing.median_s,
-        drawing=Drawing(drawing.x - trace.start_s, drawing.y, drawing.stretch),
+        drawing=drawing.outline(trace.start_s),
         samples_s=samples_s[-HISTOGRAM_SAMPLES:].copy(),
     )
 

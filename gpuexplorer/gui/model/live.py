@@ -467,7 +467,7 @@ class Live:
             label=from_file_words(label, run.record) if run.origin else label,
             words=words,
             median_s=run.summary.median_s if run.summary else float(np.median(samples)),
-            drawing=Drawing(drawing.x - run.trace.start_s, drawing.y, drawing.stretch),
+            drawing=drawing.outline(run.trace.start_s),
             samples_s=samples,
             record=run.record,
         )

@@ -16,7 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.core.sample_block import Samples
-from gpuexplorer.core.series.thin import FIGURES, figures, pauses
+from gpuexplorer.core.series.thin import (
+    FIGURES,
+    Counts,
+    busy_s,
+    figures,
+    pauses,
+    usual_step_s,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,7 +42,7 @@ MAX_OLDER = 1 << 12
 
 @dataclass(frozen=True)
 class Drawing:
-    """Points to draw, in order; ``stretch`` samples stand behind each pair of points (1: raw).
+    """Points to draw, in order; at most ``stretch`` samples stand behind each pair (1: raw points).
 
     A pair has the same x twice, where its first sample began, and the least and greatest duration.
     """
@@ -48,10 +55,31 @@ class Drawing:
 
     Of no pair for raw points, and where it was not kept.
     """
+    launches: Counts = field(default_factory=lambda: np.empty(0, np.int64))
+    """Samples behind each pair; of no pair for raw points, and where all have ``stretch``."""
+
+    def outline(self, start_s: float) -> Drawing:
+        """Return it with times from ``start_s``, and of each pair no more than its ends."""
+        return Drawing(self.x - start_s, self.y, self.stretch, launches=self.launches)
 
     def pauses(self) -> npt.NDArray[np.intp]:
         """Return the points, or pairs, after which nothing was measured for a while."""
-        return pauses(self.x, self.y) if self.stretch == 1 else pauses(self.x[::2])
+        if self.stretch == 1:
+            return pauses(self.x, self.y)
+        return pauses(self.x[::2], self._busy_s(), self._counts())
+
+    def _counts(self) -> Counts:
+        """Return how many samples stand behind each pair."""
+        return (
+            self.launches
+            if len(self.launches)
+            else np.full(len(self.x) // 2, self.stretch, np.int64)
+        )
+
+    def _busy_s(self) -> Floats:
+        """Return about how long each pair's samples took; at the least, where no more was kept."""
+        inner = self.inner if self.inner.size else np.tile(self.y[::2], (3, 1))
+        return busy_s(inner, self._counts())
 
     def at(self, time_s: float) -> tuple[float, float, float, float] | None:
         """Return the point or pair begun last before a time: begin, least, median, greatest.
@@ -76,13 +104,11 @@ class Drawing:
 
     def ends(self) -> Floats:
         """Return where each pair's samples end: at the next one, or before a pause."""
-        begins = self.x[::2]
-        steps = begins[1:] - begins[:-1]
-        usual_s = float(np.sort(steps)[len(steps) // 2]) if len(steps) else 0.0
-        ends = np.empty(len(begins))
-        ends[:-1], ends[-1:] = begins[1:], begins[-1:] + usual_s
+        begins, counts = self.x[::2], self._counts()
+        usual = begins + np.maximum(usual_step_s(begins, counts) * counts, self._busy_s())
+        ends = np.append(begins[1:], usual[-1:])
         after = self.pauses()
-        ends[after] = begins[after] + usual_s
+        ends[after] = usual[after]
         return ends
 
 
@@ -159,8 +185,8 @@ class Trace:
         self._t = Growing(room)
         self._y = Growing(room)
         self._levels = [GrowingRows(FIGURES, room // FACTOR ** (k + 1) + 1) for k in range(LEVELS)]
-        self._older: Floats = np.empty((1 + FIGURES, 0))
-        """Rows (time, least, 5th percentile, median, 95th percentile, greatest)."""
+        self._older: Floats = np.empty((2 + FIGURES, 0))
+        """Rows (time, samples, least, 5th percentile, median, 95th percentile, greatest)."""
         self.total = 0
         """Samples ever added."""
 
@@ -203,7 +229,8 @@ class Trace:
         """Keep only the coarsest summaries of the oldest ``count`` samples, rounded up."""
         bins = -(-count // COARSEST)
         begins = self._t.view[: bins * COARSEST : COARSEST]
-        gone = np.vstack([begins, self._levels[-1].rows[:, :bins]])
+        counts = np.full(bins, float(COARSEST))
+        gone = np.vstack([begins, counts, self._levels[-1].rows[:, :bins]])
         self._older = np.concatenate([self._older, gone], axis=1)
         while self._older.shape[1] > MAX_OLDER:
             self._older = _grouped(self._older, 2)
@@ -244,33 +271,38 @@ class Trace:
             kept = self._levels[level].rows
             a, b = first // stretch, min(last // stretch, kept.shape[1])
             begins, found = t[a * stretch : b * stretch : stretch], kept[:, a:b]
+            counts = np.full(b - a, stretch, np.int64)
             if last > b * stretch:
                 begins = np.append(begins, t[b * stretch])
                 found = np.append(found, figures(y[np.newaxis, b * stretch : last]), axis=1)
-            drawing = _pairs(begins, found, stretch)
+                counts = np.append(counts, last - b * stretch)
+            drawing = _pairs(begins, found, counts)
         if first == 0 and self._older.shape[1]:
             begin, end = np.searchsorted(self._older[0], (from_s, to_s))
-            older = self._older[:, max(0, begin - 1) : end]
+            older = self._older[:, max(0, begin - 1) : end + 1]
             older = _grouped(older, max(1, -(-older.shape[1] // columns)))
             if drawing.stretch == 1:
-                drawing = _pairs(drawing.x, np.tile(drawing.y, (FIGURES, 1)), COARSEST)
-            before = _pairs(older[0], older[1:], COARSEST)
+                each = np.ones(len(drawing.x), np.int64)
+                drawing = _pairs(drawing.x, np.tile(drawing.y, (FIGURES, 1)), each)
+            before = _pairs(older[0], older[2:], older[1].astype(np.int64))
             return Drawing(
                 np.concatenate([before.x, drawing.x]),
                 np.concatenate([before.y, drawing.y]),
-                max(drawing.stretch, COARSEST),
+                max(before.stretch, drawing.stretch),
                 np.concatenate([before.inner, drawing.inner], axis=1),
+                np.concatenate([before.launches, drawing.launches]),
             )
         return drawing
 
 
-def _pairs(begins: Floats, found: Floats, stretch: int) -> Drawing:
-    """Return the drawing of stretches of samples with their ``figures``."""
-    return Drawing(np.repeat(begins, 2), found[[0, -1]].T.ravel(), stretch, found[1:-1])
+def _pairs(begins: Floats, found: Floats, launches: Counts) -> Drawing:
+    """Return the drawing of stretches of so many samples with their ``figures``."""
+    most = int(launches.max())
+    return Drawing(np.repeat(begins, 2), found[[0, -1]].T.ravel(), most, found[1:-1], launches)
 
 
 def _grouped(summaries: Floats, size: int) -> Floats:
-    """Join every ``size`` neighbours of summaries with rows (time, ``figures``).
+    """Join every ``size`` neighbours of summaries with rows (time, samples, ``figures``).
 
     Medians of their percentiles stand for those of all their samples, which are gone.
     """
@@ -285,10 +317,10 @@ def _grouped(summaries: Floats, size: int) -> Floats:
 
 
 def _joined(groups: Floats) -> Floats:
-    """Join summaries of shape (time and figures, groups, members)."""
+    """Join summaries of shape (time, samples and figures, groups, members)."""
     found: Floats = np.median(groups, axis=2)
-    found[0] = groups[0, :, 0]
-    found[1], found[-1] = groups[1].min(axis=1), groups[-1].max(axis=1)
+    found[0], found[1] = groups[0, :, 0], groups[1].sum(axis=1)
+    found[2], found[-1] = groups[2].min(axis=1), groups[-1].max(axis=1)
     return found
 
 
