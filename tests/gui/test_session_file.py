@@ -16,6 +16,7 @@ from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.replay import replay
 from gpuexplorer.gui.model.session_archive import read_session, write_session
 from gpuexplorer.gui.model.session_document import SESSION_SCHEMA
+from gpuexplorer.gui.model.trace import COARSEST, Trace
 from tests.support.sessions import (
     KNOBS,
     SOURCE,
@@ -62,6 +63,24 @@ def test_what_was_shown_comes_back_as_it_was(tmp_path: Path) -> None:
     assert read.document.knobs == KNOBS and read.document.notes == "a note"
     assert read.document.kernels == {"mine": SOURCE}
     assert read.parts == {"later": b'{"schema": "gpuexplorer/later/1"}'}
+
+
+def test_columns_come_back_with_the_launches_behind_them(tmp_path: Path) -> None:
+    before, saved = timeline(), tmp_path / "bench.gpux"
+    assert before.current is not None
+    run = before.current
+    run.trace = Trace(4 * COARSEST)
+    for part in np.array_split(before.end_s + 1e-3 * np.arange(12 * COARSEST), 24):
+        run.trace.extend(part, np.full(len(part), 1e-3))
+    before.pin("a long one, in words")
+    before.begin(4, run.config)
+    write_session(contents(before), saved)
+    after = replay(read_session(saved), saved.name, 900)
+    drawn = [(before.past[-1].drawing, after.past[-1].drawing)]
+    drawn += [(before.pins[-1].drawing, after.pins[-1].drawing)]
+    for ours, theirs in drawn:
+        assert ours.launches.min() < ours.launches.max() == ours.stretch == theirs.stretch
+        np.testing.assert_array_equal(ours.launches, theirs.launches)
 
 
 def test_a_session_names_the_users_folders_and_does_not_say_where_they_lie(tmp_path: Path) -> None:

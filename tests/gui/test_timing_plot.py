@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.units import count
 from gpuexplorer.gui.model.live import Live
-from gpuexplorer.gui.model.trace import Floats
+from gpuexplorer.gui.model.trace import COARSEST, Floats, Trace
 from gpuexplorer.gui.plots.timing import TimingPlot
 from gpuexplorer.gui.theme import blend, make_theme, theme
 from tests.gui.driver import move_pointer, until
@@ -175,6 +176,30 @@ def test_the_crosshair_reads_the_launch_under_the_pointer(
     plot.plot.left.emit()
     assert words(plot) == ""
     assert not plot.crosshair._upright.isVisible()
+
+
+def test_a_column_of_a_long_run_is_said_with_its_own_launches(plot: TimingPlot, live: Live) -> None:
+    assert live.current is not None
+    live.current.trace = Trace(4 * COARSEST)
+    for begin_s in np.arange(0.0, 100.0, 10.0):
+        measure(live, plot, np.full(COARSEST, 2e-3), begin_s)
+    plot.set_span(0.0)
+    most = count(COARSEST)
+    assert f"a column is 64 to {most} launches: all of them" in plot._note.text()
+    point_at(plot, 15.0, 2e-3)
+    assert f"{most} launches from 10.0 s" in words(plot)
+    point_at(plot, 95.0, 2e-3)
+    assert "64 launches from 9" in words(plot) and most not in words(plot)
+    shown(plot, 92.0, 98.0)
+    assert "a column is 16 launches: all of them" in plot._note.text()
+    shown(plot, 95.0, 95.2)
+    assert "a column is" not in plot._note.text()
+    shown(plot, 59.0, 60.5)
+    assert f"a column is 1 to {most} launches" in plot._note.text()
+    point_at(plot, 60.3, 2e-3)
+    assert "launch at 60.3 s" in words(plot)
+    point_at(plot, 59.5, 2e-3)
+    assert f"{most} launches from 50.0 s" in words(plot)
 
 
 def test_the_crosshair_names_the_configuration_before(plot: TimingPlot, live: Live) -> None:

@@ -72,7 +72,7 @@ def test_a_pause_is_where_nothing_was_measured_for_long(columns: int) -> None:
     assert begins[before] < 0.6 and begins[before + 1] > 5.5
     assert drawing.at(3.0) is None and drawing.at(-1.0) is None
     there = drawing.at(0.3)
-    assert there is not None and there[1:] == (1e-3, 1e-3, 1e-3) and 0.2 < there[0] <= 0.3
+    assert there is not None and there[1:4] == (1e-3, 1e-3, 1e-3) and 0.2 < there[0] <= 0.3
     if drawing.stretch > 1:
         assert drawing.ends()[before] < 0.7, "a column does not reach over the pause"
         np.testing.assert_allclose(drawing.ends()[:before], begins[1 : before + 1])
@@ -162,7 +162,7 @@ def test_a_long_run_without_a_gap_is_drawn_without_one_once_most_of_it_is_folded
     assert covered_s(drawing) == pytest.approx(150.0, rel=0.02)
     for time_s in (1.0, 37.0, 75.0, 140.0, 149.9):
         there = drawing.at(time_s)
-        assert there is not None and there[1:] == (1e-4, 1e-4, 1e-4)
+        assert there is not None and there[1:4] == (1e-4, 1e-4, 1e-4)
 
 
 @pytest.mark.parametrize("columns", [40, 400, 4000])
@@ -193,3 +193,33 @@ def test_the_part_that_is_folded_can_be_looked_at_alone() -> None:
     assert drawing.at(39.99) is not None and not len(drawing.pauses()[:-1])
     begins = drawing.x[::2]
     assert begins[0] <= 20.0 and (begins >= 40.0).any(), "it reaches over both ends"
+
+
+def test_each_column_says_how_many_launches_stand_behind_it() -> None:
+    trace = Trace(16 * COARSEST)
+    times = np.arange(0.0, 150.0, 1e-4)
+    for part in np.array_split(times, 200):
+        trace.extend(part, np.full(len(part), 1e-4))
+    for columns in (40, 400, 40_000):
+        drawing = trace.draw(-np.inf, np.inf, columns)
+        begun = np.append(np.searchsorted(times, drawing.x[::2]), trace.total)
+        np.testing.assert_array_equal(drawing.launches, np.diff(begun))
+        assert drawing.stretch == drawing.launches.max() > drawing.launches.min()
+        for time_s in (1.0, 75.0, 149.0):
+            there = drawing.at(time_s)
+            assert there is not None
+            after = begun[np.searchsorted(begun, np.searchsorted(times, time_s), side="right")]
+            assert there.launches == after - np.searchsorted(times, there.begin_s)
+
+
+def test_summaries_that_are_joined_count_all_their_launches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gpuexplorer.gui.model.trace.MAX_OLDER", 16)
+    trace = folded(1e-4, 150.0)
+    drawing = trace.draw(-np.inf, np.inf, 400)
+    assert drawing.stretch >= 8 * COARSEST
+    assert drawing.launches.sum() == trace.total
+    assert not len(drawing.pauses())
+    first = drawing.at(0.0)
+    assert first is not None and first.launches == drawing.stretch

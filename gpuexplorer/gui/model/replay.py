@@ -110,7 +110,7 @@ def contents_of(shown: Shown, parts: Mapping[str, bytes]) -> SessionContents:
                 run=place(record, pin.label, None),
             )
         )
-        arrays[f"pin{index}-drawing"] = np.stack([pin.drawing.x, pin.drawing.y], axis=1)
+        arrays.update(_drawing_arrays(pin.drawing, f"pin{index}"))
         arrays[f"pin{index}-samples"] = pin.samples_s
     past = []
     for index, one in enumerate(shown.past):
@@ -124,7 +124,7 @@ def contents_of(shown: Shown, parts: Mapping[str, bytes]) -> SessionContents:
                 traffic=one.traffic,
             )
         )
-        arrays[f"past{index}-drawing"] = np.stack([one.drawing.x, one.drawing.y], axis=1)
+        arrays.update(_drawing_arrays(one.drawing, f"past{index}"))
         arrays[f"past{index}-rates"] = one.rates
     document = SessionDocument(
         program=gpuexplorer.__version__,
@@ -165,8 +165,8 @@ def replay(contents: SessionContents, origin: str, first_ticket: int) -> Live:
     end_s = 0.0
     for index, part in enumerate(document.past):
         arrays = arrays_of(contents.arrays, f"past{index}")
-        x, y = _drawing(arrays)
-        if part.start_s < end_s - 1e-6 or not len(x):
+        drawing = _drawing(arrays, part.stretch)
+        if part.start_s < end_s - 1e-6 or not len(drawing.x):
             raise InputError("its earlier runs do not follow each other")
         end_s = part.end_s
         live.past.append(
@@ -175,7 +175,7 @@ def replay(contents: SessionContents, origin: str, first_ticket: int) -> Live:
                 label=part.label,
                 start_s=part.start_s,
                 end_s=part.end_s,
-                drawing=Drawing(x, y, part.stretch),
+                drawing=drawing,
                 range_s=part.range_s,
                 rates=np.array(arrays["rates"]),
                 traffic=part.traffic,
@@ -184,7 +184,7 @@ def replay(contents: SessionContents, origin: str, first_ticket: int) -> Live:
     live.settle(end_s)
     for index, pin in enumerate(document.pins):
         arrays = arrays_of(contents.arrays, f"pin{index}")
-        x, y = _drawing(arrays)
+        drawing = _drawing(arrays, pin.stretch)
         if not len(arrays["samples"]):
             raise InputError("a ghost has no samples")
         record = records[pin.run]
@@ -199,7 +199,7 @@ def replay(contents: SessionContents, origin: str, first_ticket: int) -> Live:
                     else pin.words
                 ),
                 median_s=pin.median_s,
-                drawing=Drawing(x, y, pin.stretch),
+                drawing=drawing,
                 samples_s=np.array(arrays["samples"]),
                 record=record,
             )
@@ -228,11 +228,20 @@ def open_session(
         raise damaged(path, what) from None
 
 
-def _drawing(arrays: Arrays) -> tuple[Floats, Floats]:
+def _drawing_arrays(drawing: Drawing, part: str) -> Arrays:
+    arrays: Arrays = {f"{part}-drawing": np.stack([drawing.x, drawing.y], axis=1)}
+    if len(drawing.launches):
+        arrays[f"{part}-launches"] = drawing.launches
+    return arrays
+
+
+def _drawing(arrays: Arrays, stretch: int) -> Drawing:
     rows = arrays["drawing"]
-    if (rows[:, 1] < 0).any():
+    launches = np.array(arrays.get("launches", ()), np.int64)
+    pairs, rest = divmod(len(rows), 2) if stretch > 1 else (0, 0)
+    if (rows[:, 1] < 0).any() or rest or len(launches) not in (0, pairs):
         raise InputError("a drawing holds what cannot be drawn")
-    return rows[:, 0].copy(), rows[:, 1].copy()
+    return Drawing(rows[:, 0].copy(), rows[:, 1].copy(), stretch, launches=launches)
 
 
 def _replay_run(

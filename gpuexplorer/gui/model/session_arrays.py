@@ -66,6 +66,8 @@ _BATCHES = Column(0, MAX_SAMPLES, rows=MAX_SAMPLES, whole=True)
 _SAMPLES = Column(0, LONGEST_S, rows=MAX_SAMPLES)
 _SERIES = Column(-LONGEST_S, LONGEST_S, gaps=True, rises=True)
 _DRAWING = Column(-LONGEST_S, LONGEST_S, width=2, rises=True)
+_COLUMNS = Column(1, 2**53, whole=True, must=False)
+"""Launches behind each pair of points of a drawing, where they are not all as many."""
 RUN_ARRAYS = {
     "seconds": _SAMPLES,
     "counts": _BATCHES,
@@ -77,8 +79,8 @@ RUN_ARRAYS = {
     "rates": replace(_SERIES, width=5, must=False),
 }
 """The last two are those of the current run."""
-PAST_ARRAYS = {"drawing": _DRAWING, "rates": replace(_SERIES, width=5)}
-PIN_ARRAYS = {"drawing": _DRAWING, "samples": Column(0, LONGEST_S)}
+PAST_ARRAYS = {"drawing": _DRAWING, "launches": _COLUMNS, "rates": replace(_SERIES, width=5)}
+PIN_ARRAYS = {"drawing": _DRAWING, "launches": _COLUMNS, "samples": Column(0, LONGEST_S)}
 _KINDS = (np.dtype("<f8"), np.dtype("<i8"))
 
 

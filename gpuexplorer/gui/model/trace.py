@@ -11,6 +11,7 @@ from __future__ import annotations
 import mmap
 import sys
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,16 @@ OWN_PAGES_B = 1 << 20
 """Arrays of so many bytes have memory of their own, which goes back to the system with them."""
 MAX_OLDER = 1 << 12
 """Summaries kept of what came before the raw samples."""
+
+
+class Column(NamedTuple):
+    """What stands at one place of a drawing: a launch, or a pair of points for many."""
+
+    begin_s: float
+    least_s: float
+    median_s: float
+    most_s: float
+    launches: int
 
 
 @dataclass(frozen=True)
@@ -81,8 +92,13 @@ class Drawing:
         inner = self.inner if self.inner.size else np.tile(self.y[::2], (3, 1))
         return busy_s(inner, self._counts())
 
-    def at(self, time_s: float) -> tuple[float, float, float, float] | None:
-        """Return the point or pair begun last before a time: begin, least, median, greatest.
+    @property
+    def fewest(self) -> int:
+        """The fewest samples behind a pair; the last one may still be filling."""
+        return int(self.launches[:-1].min()) if len(self.launches) > 1 else self.stretch
+
+    def at(self, time_s: float) -> Column | None:
+        """Return the point or pair begun last before a time.
 
         None where there is none, as in a pause. Without a median the middle of the two stands for
         it.
@@ -97,10 +113,11 @@ class Drawing:
                 return None
         if self.stretch == 1:
             only = float(self.y[index])
-            return float(begins[index]), only, only, only
+            return Column(float(begins[index]), only, only, only, 1)
         low, high = (float(end) for end in self.y[2 * index : 2 * index + 2])
         middle = float(self.inner[1, index]) if self.inner.size else (low + high) / 2
-        return float(begins[index]), low, middle, high
+        launches = int(self._counts()[index])
+        return Column(float(begins[index]), low, middle, high, launches)
 
     def ends(self) -> Floats:
         """Return where each pair's samples end: at the next one, or before a pause."""

@@ -314,14 +314,13 @@ class TimingPlot(QWidget):
                 return ""
             drawing, labels = found[-1].drawing, [found[-1].label]
         at = drawing.at(time_s) if drawing is not None else None
-        if drawing is None or at is None:
+        if at is None:
             return ""
-        begin_s, least_s, median_s, most_s = at
-        when, middle = quantity(begin_s, "s"), quantity(median_s, "s")
-        if drawing.stretch == 1:
+        when, middle = quantity(at.begin_s, "s"), quantity(at.median_s, "s")
+        if at.launches == 1:
             return " · ".join([*labels, f"launch at {when}: {middle}"])
-        least, most = quantity(least_s, "s"), quantity(most_s, "s")
-        launches = count(drawing.stretch)
+        least, most = quantity(at.least_s, "s"), quantity(at.most_s, "s")
+        launches = count(at.launches)
         words = f"{launches} launches from {when}: {least} to {most}, median {middle}"
         return " · ".join([*labels, words])
 
@@ -455,10 +454,14 @@ class TimingPlot(QWidget):
 
     def _say(self, run: Run) -> None:
         parts = [plural(run.trace.total, "{number} launch", "{number} launches")]
-        stretch = self._drawing.stretch if self._drawing is not None else 1
-        if stretch > 1:
+        drawing = self._drawing
+        if drawing is not None and drawing.stretch > 1:
+            fewest, most = count(drawing.fewest), count(drawing.stretch)
             parts.append(
-                f"a column is {count(stretch)} launches: all of them, their middle 90 %, and their "
+                f"a column is {fewest} to {most} launches: all of them, their middle 90 %, and "
+                "their median"
+                if drawing.fewest < drawing.stretch
+                else f"a column is {most} launches: all of them, their middle 90 %, and their "
                 "median"
             )
         summary = run.summary
