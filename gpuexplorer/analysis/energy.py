@@ -20,6 +20,8 @@ LEAST_S = 5.0
 """Shortest loop that tells the energy."""
 LEAST_IDLE_S = 1.0
 """Shortest rest that tells the idle power."""
+MOST_GAP_S = 1.0
+"""Longest time between two readings of one rest: what was done in a longer one is not known."""
 LEAST_BUSY = 0.5
 """Least share of the time that launches must fill, for the energy to be theirs."""
 
@@ -34,8 +36,15 @@ class Energy:
 
 
 def idle_power_W(readings: Sequence[Reading]) -> float | None:
-    """Return the mean power over readings of a device at rest; None when they are too few."""
+    """Return the mean power over readings of a device at rest; None when they are too few.
+
+    Those before a gap are left out.
+    """
     counted = [r for r in readings if r.energy_J is not None]
+    for index in range(len(counted) - 1, 0, -1):
+        if (counted[index].t_ns - counted[index - 1].t_ns) * 1e-9 > MOST_GAP_S:
+            counted = counted[index:]
+            break
     if len(counted) < 2:
         return None
     first, last = counted[0], counted[-1]

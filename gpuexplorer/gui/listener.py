@@ -65,14 +65,16 @@ class Listener(QObject):
             else:
                 self._take_event(ticket, item)
         device, shown = session.device, session.live_model.current
-        for device_id, time_s, reading in update.readings:
+        for device_id, time_s, reading, worked in update.readings:
             session.latest_reading = (device_id, reading)
             if session.jobs.measuring:
+                session.live_model.end_rest()
                 continue  # the readings belong to its runs
             if shown is not None and shown.origin:
                 continue  # what is shown is another machine's, or another day's
             if device is None or device_id == device.id:
-                session.live_model.read(reading, time_s)
+                busy = worked or bool(session.jobs.disturbed_by)
+                session.live_model.read(reading, time_s, worked=busy)
         if answer:
             self._later.start()
         else:

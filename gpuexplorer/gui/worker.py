@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from PySide6.QtCore import Signal
 
@@ -71,6 +72,16 @@ class Chunk:
         return sum(map(len, self.durations_s))
 
 
+class DeviceReading(NamedTuple):
+    """A device's state, and when it was read, on this process's clock."""
+
+    device: str
+    time_s: float
+    reading: Reading
+    worked: bool
+    """Whether the engine had a run to do at any time since the reading before it."""
+
+
 @dataclass
 class Update:
     """Everything that happened since the last update, in order.
@@ -80,8 +91,7 @@ class Update:
     """
 
     items: list[tuple[int, EngineEvent | Chunk | Summary]] = field(default_factory=list)
-    readings: list[tuple[str, float, Reading]] = field(default_factory=list)
-    """A device's id, its state, and between them when it was read, on this process's clock."""
+    readings: list[DeviceReading] = field(default_factory=list)
 
     def next_part(self) -> Update:
         """Take out the readings, and what comes first with no more than ``MOST_SAMPLES``."""
@@ -141,6 +151,8 @@ class EngineWorker(Task):
         self._sink: Callable[[JobEvent], None] | None = None
         self._tally = Tally()
         self._readings: deque[Reading] = deque(maxlen=RECENT_READINGS)
+        self._worked = False
+        """Whether the engine has had a run to do since the latest reading."""
         self._summary_due = 0.0
         self._summary_stale = False
 
@@ -253,6 +265,7 @@ class EngineWorker(Task):
             engine.cancel()
         if ask is not None:
             self._sink = ask.sink
+            self._worked = True
             generation = engine.run(ask.config, ask.workload, ask.options, ask.recording)
             self._finish_summary()
             self._generation, self._ticket = generation, ask.ticket
@@ -276,9 +289,13 @@ class EngineWorker(Task):
             return
         if isinstance(event, protocol.Telemetry):
             self._readings.append(event.reading)
+            measures = self._engine is not None and self._engine.is_measuring
+            worked, self._worked = self._worked or measures, measures
             with self._lock:
                 time_s = (event.reading.t_ns + self._offset_ns) * 1e-9
-                self._pending.readings.append((event.device, time_s, event.reading))
+                self._pending.readings.append(
+                    DeviceReading(event.device, time_s, event.reading, worked)
+                )
         elif isinstance(event, protocol.Samples):
             if event.generation == self._generation:
                 self._take_samples(event)

@@ -111,6 +111,19 @@ def test_power_at_rest_needs_a_second_and_a_counter_that_runs_forward() -> None:
     assert idle_power_W([backwards[1], Reading(t_ns=9 * 10**9, source="x", energy_J=1.0)]) is None
 
 
+def test_power_at_rest_is_of_the_time_since_the_latest_gap() -> None:
+    def rest(from_s: float, to_s: float, from_J: float, watts: float) -> list[Reading]:
+        return [
+            Reading(t_ns=int(t * 1e9), source="x", energy_J=from_J + watts * (t - from_s))
+            for t in np.arange(from_s, to_s, 0.1)
+        ]
+
+    before, after = rest(0.0, 5.0, 0.0, 70.0), rest(8.0, 10.0, 2000.0, 72.0)
+    assert idle_power_W([*before, *after]) == pytest.approx(72.0), "not with the work between them"
+    assert idle_power_W([*before, *after[:8]]) is None
+    assert idle_power_W(before) == pytest.approx(70.0)
+
+
 def test_in_words() -> None:
     known = TelemetrySummary(energy_per_launch_J=0.0012, idle_power_W=70.0)
     assert energy_words(known) == "1.20 mJ a launch, less 70.0 W at rest"

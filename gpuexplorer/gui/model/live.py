@@ -245,6 +245,7 @@ class Live:
         self.readings: deque[Reading] = deque(maxlen=3000)
         self.device = DeviceTrack()
         self._resting: deque[Reading] = deque(maxlen=300)
+        """What was read since the device has been at rest."""
         self._idle_power_W: float | None = None
         self.pinned_ever = 0
         self._origin_s: float | None = None
@@ -316,14 +317,13 @@ class Live:
     def prepare(self, prepared: Prepared) -> None:
         """Note that the current configuration is built and verified."""
         run = self.current
+        self.end_rest()
         if run is not None:
             run.receiver.take(prepared)
             run.config = prepared.config
-            self._idle_power_W = idle_power_W(self._resting) or self._idle_power_W
             if run.record is not None:
                 run.record.idle_power_W = self._idle_power_W
             self._tell_requests(run)
-        self._resting.clear()
 
     def add(
         self,
@@ -436,14 +436,24 @@ class Live:
         if counted.config == run.config and sources[0] == sources[1]:
             run.record.accesses = self._requests
 
-    def read(self, reading: Reading, time_s: float) -> None:
-        """Take in one look at the device's state, made at ``time_s`` of the samples' clock."""
+    def read(self, reading: Reading, time_s: float, *, worked: bool = False) -> None:
+        """Take in one look at the device's state, made at ``time_s`` of the samples' clock.
+
+        ``worked``: something may have kept the device busy since the look before it.
+        """
         self.readings.append(reading)
         self.device.read(time_s, reading)
+        if worked:
+            self.end_rest()
         if self.current is None or self.current.over:
             self._resting.append(reading)
         elif self.current.record is not None:
             self.current.record.add_reading(reading)
+
+    def end_rest(self) -> None:
+        """Note what the device takes at rest, which is over; what is read now begins another."""
+        self._idle_power_W = idle_power_W(self._resting) or self._idle_power_W
+        self._resting.clear()
 
     def clear_readings(self) -> None:
         """Forget the device's state, because another device is used now."""
