@@ -41,7 +41,7 @@ class Sampler:
         self._stopping = False
         self._say_again = False
         self._missing: dict[str, str] = {}
-        """What the open source said is missing, and why."""
+        """What the open source said is missing, and why, where it has not come since."""
         self.latest: Reading | None = None
         """The watched device's latest reading."""
         self._thread: threading.Thread | None = None
@@ -116,6 +116,8 @@ class Sampler:
         try:
             reading = source.read()
             self._missing.update(reading.missing)
+            for field in [f for f in self._missing if getattr(reading, f, None) is not None]:
+                del self._missing[field]  # it has come since
             if self._say_again:
                 self._say_again = False
                 reading = msgspec.structs.replace(reading, missing=dict(self._missing))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import pytest
 from PySide6.QtCore import QRect
@@ -74,6 +75,24 @@ def test_what_is_read_has_a_row_with_its_source_and_the_rest_a_reason(plots: Dev
     assert plots.explanation(below).endswith(f"not available: {NO_GPM}")
     assert plots.sizeHint().height() == 2 * PADDING + 3 * ROW_HEIGHT + 5 * MISSING_HEIGHT
     assert plots.explanation(5000) == ""
+
+
+def test_a_source_that_failed_has_no_value_and_its_row_becomes_a_reason(
+    plots: DevicePlots,
+) -> None:
+    fill(plots._track, occupancy=0.5, sources={"occupancy": "gpm"})
+    plots.refresh()
+    assert "occupancy: 50 %" in plots.spoken()
+    later = Reading(t_ns=51, source="nvml", sm_clock_Hz=1.9e9)
+    plots._track.read(5.1, later)
+    assert "power: 349 W" in plots.spoken(), "it tells less often"
+    plots._track.read(9.0, later)
+    assert "power: –" in plots.spoken(), "nobody knows what it is by now"
+    plots._track.read(9.1, msgspec.structs.replace(later, missing={"occupancy": NO_GPM}))
+    plots.refresh()
+    assert plots.shown == ["clock", "power"]
+    assert plots.missing["occupancy"] == NO_GPM
+    assert f"occupancy: {NO_GPM}" in plots.spoken()
 
 
 def test_a_paint_between_another_track_and_its_rows_draws_none(plots: DevicePlots) -> None:

@@ -87,6 +87,34 @@ def test_sources_and_reasons_are_kept_until_a_value_comes() -> None:
     assert track.missing == {"load": "never"}
 
 
+def test_a_source_that_ends_leaves_its_reason_and_no_source() -> None:
+    track = DeviceTrack()
+    track.read(0.0, reading(power_W=1.0, occupancy=0.5, sources={"occupancy": "gpm"}))
+    track.read(0.1, reading(power_W=1.0, missing={"occupancy": "GPM: it failed"}))
+    assert track.sources == {"power_W": "nvml"}
+    assert track.missing == {"occupancy": "GPM: it failed"}
+    assert track.now("occupancy") is None
+    track.read(0.2, reading(power_W=1.0, occupancy=0.25))
+    assert "occupancy" in track.sources and not track.missing
+    assert track.now("occupancy") == 0.25
+
+
+def test_the_present_value_is_one_of_the_latest_second() -> None:
+    track = DeviceTrack()
+    assert track.now("power_W") is None
+    track.read(5.0, reading(power_W=300.0, load=0.5))
+    for step in range(1, 10):
+        track.read(5.0 + 0.1 * step, reading(load=0.6))
+        assert track.now("power_W") == 300.0, "some sources tell less often than others"
+    for step in range(11, 20):
+        track.read(5.0 + 0.1 * step, reading(load=0.7))
+        assert (track.now("power_W"), track.now("load")) == (None, 0.7)
+    track.read(1.0, reading(power_W=200.0))  # by another clock, as after a session was opened
+    assert (track.now("power_W"), track.now("load")) == (200.0, None)
+    track.clear()
+    assert track.now("power_W") is None
+
+
 def test_many_readings_are_thinned_for_drawing_and_the_oldest_go() -> None:
     track = DeviceTrack()
     for step in range(MOST + 10):

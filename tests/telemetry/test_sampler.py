@@ -196,6 +196,29 @@ def test_each_time_a_device_is_watched_what_is_missing_is_said_again() -> None:
     sampler.stop()
 
 
+def test_what_was_missing_and_came_is_not_said_to_be_missing_again() -> None:
+    got: Got = queue.SimpleQueue()
+
+    class Late(Source):
+        def read(self) -> Reading:
+            reading = super().read()
+            if self.reads == 1:
+                news = {"power_W": "not yet", "load": "never"}
+                return msgspec.structs.replace(reading, missing=news)
+            return msgspec.structs.replace(reading, power_W=1.0 if self.reads == 2 else None)
+
+    sampler = Sampler(lambda *r: got.put(r), period_s=0.001, open_device=lambda d: Late())
+    sampler.watch(device("a"))
+    for _ in range(3):
+        wait_for(got, "a")
+    sampler.watch(device("a"))
+    ends = time.monotonic() + WAIT_S
+    while not (said := wait_for(got, "a").missing):
+        assert time.monotonic() < ends
+    sampler.stop()
+    assert said == {"load": "never"}
+
+
 def test_what_holds_the_clock_is_the_latest_readings_word() -> None:
     got: Got = queue.SimpleQueue()
     sampler = Sampler(lambda name, reading: got.put((name, reading)))

@@ -18,6 +18,8 @@ from gpuexplorer.gui.model.trace import Floats, Growing
 MOST = 36_000
 """Readings kept: an hour at ten a second."""
 MAX_WAITING = 600
+PRESENT_S = 1.0
+"""A value is the present one for so long; some sources tell less often than others."""
 
 FIELDS = (
     "sm_clock_Hz", "power_W", "temperature_C", "load", "sm_active", "occupancy", "memory_used_B",
@@ -57,8 +59,11 @@ class DeviceTrack:
         self.sources: dict[str, str] = {}
         """Whose word a field is."""
         self.missing: dict[str, str] = {}
-        """Why a field was never read."""
+        """Why a field is not read, or no longer."""
         self.latest: Reading | None = None
+        self._read_s = 0.0
+        self._told: dict[str, tuple[float, float]] = {}
+        """When each field was told last, and its value then."""
 
     def __len__(self) -> int:
         """Number of readings on the axis."""
@@ -67,12 +72,22 @@ class DeviceTrack:
     def read(self, time_s: float, reading: Reading) -> None:
         """Take in a reading, made at ``time_s`` of the samples' clock."""
         self._waiting.append((time_s, reading))
-        self.latest = reading
+        self.latest, self._read_s = reading, time_s
         self.missing.update(reading.missing)
         for field in FIELDS:
-            if getattr(reading, field) is not None:
+            value = getattr(reading, field)
+            if value is not None:
+                self._told[field] = time_s, value
                 self.sources[field] = reading.sources.get(field, reading.source)
                 self.missing.pop(field, None)
+            elif field in reading.missing:  # its source has ended
+                self._told.pop(field, None)
+                self.sources.pop(field, None)
+
+    def now(self, field: str) -> float | None:
+        """Return the present value of a field; None where it was not told lately."""
+        told_s, value = self._told.get(field, (-np.inf, 0.0))
+        return value if abs(self._read_s - told_s) <= PRESENT_S else None
 
     def exchange(self, other: DeviceTrack) -> None:
         """Swap what is held with another track."""

@@ -124,7 +124,7 @@ class DevicePlots(QWidget):
         return {figure.title: why for figure, why in self._missing}
 
     def spoken(self) -> str:
-        """Return the latest value of each figure, and why others have none."""
+        """Return the present value of each figure, and why others have none."""
         rows = [(figure.title, self._values(figure)) for figure in self._shown]
         rows += [(figure.title, why) for figure, why in self._missing]
         return "; ".join(about(title, words) for title, words in rows)
@@ -287,17 +287,9 @@ class DevicePlots(QWidget):
         painter.setFont(small)
 
     def _values(self, figure: Figure) -> str:
-        """Return the latest value of each of a figure's fields in words."""
-        found = [self._latest(name) for name in figure.fields if name in self._track.sources]
+        """Return the present value of each of a figure's fields in words."""
+        found = [self._track.now(name) for name in figure.fields if name in self._track.sources]
         return ", ".join(in_words(figure, value) for value in found)
-
-    def _latest(self, field: str) -> float | None:
-        """Return the latest value of a field; some sources tell less often than others."""
-        value = None if self._track.latest is None else getattr(self._track.latest, field)
-        if value is None:
-            _, y = self._track.series(field, -np.inf, np.inf, 1)
-            value = float(y[-1]) if len(y) else None
-        return value
 
     def _source(self, figure: Figure) -> str:
         names = dict.fromkeys(
