@@ -123,11 +123,12 @@ class Calibration:
         measure: Callable[[NextRun], RunResult],
         on_step: Callable[[NextRun], None] = lambda task: None,
         *,
-        ends: type[ExplorerError] | tuple[type[ExplorerError], ...] = (),
+        ends: type[ExplorerError] | tuple[type[ExplorerError], ...] = CannotRunHere,
     ) -> None:
         """Make every run; an error that ``measure`` raises leaves out its own one only.
 
-        ``on_step`` is told before each which it is. An error of a kind in ``ends`` ends all of it.
+        ``on_step`` is told before each which it is. An error of a kind in ``ends`` ends all of it:
+        without an engine, or without the device, none of those that are left can be measured.
         """
         while (task := self.task) is not None:
             on_step(task)

@@ -19,7 +19,7 @@ from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.ceilings import MAIN_MEMORY_KINDS, Ceiling, Ceilings
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import DeviceLost
+from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.units import percent, quantity
 from gpuexplorer.engine.session import EngineSession
@@ -51,6 +51,9 @@ def command(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             say("gpuexplorer: stopped; nothing was stored, the calibration before stays as it was")
             return EXIT_INTERRUPTED
+        except CannotRunHere:
+            say("gpuexplorer: nothing was stored, the calibration before stays as it was")
+            raise
         return _deliver(calibration, store, options)
 
 
@@ -77,7 +80,6 @@ def _measure(session: EngineSession, calibration: Calibration, device: DeviceInf
         calibration.run(
             lambda task: session.measure(*task.asked).result(),
             lambda task: progress(calibration.done, calibration.total, task.words),
-            ends=DeviceLost,
         )
 
 

@@ -11,8 +11,9 @@ import pytest
 from gpuexplorer.calibration.calibrate import Calibration, NextRun, fastest_stretch, rate_of
 from gpuexplorer.calibration.plan import ceiling_workloads, stages
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
-from gpuexplorer.core.errors import CannotRunHere, DeviceLost, WorkFailed
+from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.result import RunResult, Throughput
+from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.workloads.library import calls_of
 from gpuexplorer.workloads.loader import load
 from tests.support.results import made_result
@@ -159,23 +160,23 @@ def test_failures_are_noted_and_the_rest_goes_on() -> None:
     assert {c.kind for c in calibration.ceilings().ceilings} >= {"copy", "fma"}
 
 
-def test_a_run_that_fails_is_left_out_and_a_lost_device_ends_all() -> None:
+def test_a_run_that_fails_is_left_out_and_an_engine_that_gives_up_ends_all() -> None:
     calibration, told = Calibration(BOTH, KERNELS), list[str]()
 
     def measure(task: NextRun) -> RunResult:
         config, workload, options = task.asked
         assert workload.name == config.workload and options.seconds == task.stage.seconds
         if len(told) == 9:
-            raise DeviceLost("the device is gone")
+            raise EngineGone("no engine")
         if config.variant == "copy":
             raise WorkFailed("the kernel broke")
         return result_of(calibration, 1e-3)
 
-    with pytest.raises(DeviceLost):
-        calibration.run(measure, lambda task: told.append(task.words), ends=DeviceLost)
+    with pytest.raises(EngineGone):
+        calibration.run(measure, lambda task: told.append(task.words))
     assert calibration.done == 8 and len(told) == 9
     assert calibration.failures and all("the kernel broke" in f for f in calibration.failures)
-    calibration.run(measure, lambda task: told.append(task.words), ends=DeviceLost)
+    calibration.run(measure, lambda task: told.append(task.words))
     assert calibration.task is None and calibration.done == len(told) - 1
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,12 +13,14 @@ import pytest
 from gpuexplorer.calibration import calibrate
 from gpuexplorer.calibration.plan import Stage, stages
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE, CeilingStore
-from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli import EXIT_INTERRUPTED, main
 from gpuexplorer.cli import calibrate as command
 from gpuexplorer.cli.parser import parse
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceList
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import CannotRunHere, InputError
+from gpuexplorer.engine.errors import EngineGone
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from tests.support.cli import run_cli
 
@@ -76,6 +80,33 @@ def test_an_interruption_stores_nothing(
     assert code == EXIT_INTERRUPTED
     assert CeilingStore(data_dir).all() == []
     assert "nothing was stored" in capsys.readouterr().err
+
+
+def test_an_engine_that_gives_up_leaves_the_calibration_before_as_it_was(
+    few: None,
+    data_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = ["calibrate", "--device", "cpu"]
+    assert main(asked) == 0
+    before = CeilingStore(data_dir).all()
+    capsys.readouterr()
+    measure, runs = EngineSession.measure, itertools.count()
+
+    def measured(self: EngineSession, *how: Any, **told: Any) -> RunRecord:
+        if next(runs):
+            raise EngineGone("the engine ended before it answered")
+        return measure(self, *how, **told)
+
+    monkeypatch.setattr(EngineSession, "measure", measured)
+    assert main(asked) == CannotRunHere.exit_code
+    assert CeilingStore(data_dir).all() == before
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "nothing was stored, the calibration before stays as it was" in said.err
+    assert "the engine ended before it answered" in said.err
+    assert next(runs) == 2  # nothing is tried without an engine
 
 
 def test_an_unknown_device_is_an_input_error(data_dir: Path) -> None:
