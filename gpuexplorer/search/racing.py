@@ -452,15 +452,14 @@ class Race:
         ranked = [n for n in self._racing() if self.runners[n].luckiest_s <= limit_s]
         members = ranked[:FINALISTS]
         best_s = self.runners[ranked[0]].typical_s if ranked else 0.0
-        self.crowd = frozenset(
-            n for n in ranked[FINALISTS:] if self.runners[n].typical_s <= CROWD * best_s
-        )
         if self._favourite is not None and self._favourite not in members:
             favourite = self.runners[self._favourite]
             if not favourite.withdrawn and favourite.luckiest_s <= FAVOURITE_WITHIN * best_s:
                 favourite.out = False
                 members.append(self._favourite)
         self.leaders.members = members
+        near = {n for n in ranked if self.runners[n].typical_s <= CROWD * best_s}
+        self.crowd = frozenset(near.difference(members))
 
 
 def _samples(fewest: int, seconds: float, launch_s: float | None) -> int:

@@ -166,6 +166,17 @@ def test_more_equal_ones_than_take_turns_are_not_called_slower() -> None:
     assert made.crowd <= made.ties
 
 
+def test_a_favourite_that_took_turns_is_judged_by_them_alone() -> None:
+    times = [1 + n / 1000 for n in range(30)]
+    times[25] = 1.04
+    made = Race([list(range(30))], favourite=25, seed=1)
+    while (look := made.next()) is not None:
+        made.took(look, np.full(look.samples, times[look.number]))
+    assert made.leaders.against_best()[25].verdict == "slower"
+    assert 25 not in made.ties
+    assert made.crowd == set(range(FINALISTS, 30)) - {25}
+
+
 def test_what_cannot_be_measured_is_withdrawn() -> None:
     made = Race([[0, 1, 2]], seed=1)
     while (look := made.next()) is not None:
