@@ -55,13 +55,12 @@ def conclusions(tuning: Tuning) -> list[str]:
             lines.append(
                 f"{tuning.untested} more were as near in the search and not measured again."
             )
-    tried = {e.config.key for e in tuning.evaluations}
     measured, pruned = tuning.count("measured"), tuning.count("pruned")
     counted = [f"{measured} measured", f"{pruned} given up early"]
     if failed := tuning.count("failed"):
         counted.append(f"{failed} failed")
     lines.append(
-        f"Tried {len(tried)} of {tuning.space.configurations} configurations in "
+        f"Tried {tuning.tried} of {tuning.space.configurations} configurations in "
         f"{tuning.search_s:.1f} s: {', '.join(counted)}; the final took {tuning.final_s:.1f} s."
     )
     if len(tuning.cards) > 1:

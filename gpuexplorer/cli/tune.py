@@ -29,7 +29,7 @@ from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.language import tr
-from gpuexplorer.core.tuning import Budget, Tuning, tuning_json
+from gpuexplorer.core.tuning import Budget, Tuning, leading, tuning_json
 from gpuexplorer.core.units import count, plural, quantity
 from gpuexplorer.engine.errors import error_of
 from gpuexplorer.engine.session import EngineSession
@@ -164,18 +164,17 @@ def _unfinished(tuning: Tuning, options: argparse.Namespace) -> int:
     delivery = Delivery(json=options.json, verbose=options.verbose)
     delivery.document(lambda: tuning_json(tuning))
     delivery.say_written()
-    measured = [e for e in tuning.evaluations if e.outcome == "measured"]
-    best = min(measured, key=lambda e: e.median_s or 0.0, default=None)
     tried = plural(
-        len(tuning.evaluations),
+        tuning.tried,
         "stopped after {number} configuration",
         "stopped after {number} configurations",
     )
     parts = [tried, "nothing is named"]
-    if best is not None:
+    for best in leading(tuning.evaluations)[:1]:
         median = quantity(best.median_s, "s")
         parts.append(
-            f"the fastest so far was {knob_words(best.config)} with {median}, not measured again"
+            f"the fastest in the search was {knob_words(best.config)} with {median}, which no "
+            "final confirmed"
         )
     say(f"gpuexplorer: {'; '.join(parts)}")
     return EXIT_INTERRUPTED

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 import msgspec
@@ -18,11 +19,11 @@ from gpuexplorer.core.verdict import Verdict
 TUNING_SCHEMA = "gpuexplorer/tuning/1"
 
 Outcome = Literal["measured", "pruned", "failed"]
-StoppedBy = Literal["time", "evaluations", "space", "user"]
+StoppedBy = Literal["time", "evaluations", "space", "user", "error"]
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """One configuration that was tried. ``time_s`` counts from the start to its end."""
+    """One look of the search at a configuration. ``time_s`` counts from the start to its end."""
 
     number: Count
     config: RunConfig
@@ -35,7 +36,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """Why it failed or was given up."""
     time_s: Seconds
     again: bool = False
-    """Whether it was judged before, while the machine was slower than usual."""
+    """Whether the configuration was looked at before: the race goes on, or that look is doubted."""
 
 
 class Finalist(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,6 +129,11 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
         """The best and all that cannot be told from it."""
         return tuple(f for f in self.finalists if f.tied)
 
+    @property
+    def tried(self) -> int:
+        """How many configurations were looked at."""
+        return len({e.config.key for e in self.evaluations})
+
     def count(self, outcome: Outcome) -> int:
         """Return how many configurations ended so; one judged again counts with its best word."""
         found: dict[str, Outcome] = {}
@@ -136,6 +142,16 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
             if evaluation.outcome == "failed" or found.get(key) != "measured":
                 found[key] = evaluation.outcome
         return sum(1 for word in found.values() if word == outcome)
+
+
+def leading(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
+    """Return the latest look at each configuration that may be the best, the fastest first.
+
+    One that was given up or could not be measured since is none of them.
+    """
+    latest = {e.config.key: e for e in evaluations}
+    measured = (e for e in latest.values() if e.outcome == "measured")
+    return sorted(measured, key=lambda e: e.median_s or 0.0)
 
 
 def tuning_json(tuning: Tuning) -> bytes:

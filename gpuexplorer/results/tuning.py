@@ -15,7 +15,7 @@ from gpuexplorer.charts.tuning import (
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
-from gpuexplorer.core.tuning import Evaluation, Finalist, Tuning
+from gpuexplorer.core.tuning import Evaluation, Finalist, Tuning, leading
 from gpuexplorer.core.units import quantity, speed
 from gpuexplorer.results.sweep import CONFIGURATION, configuration_values
 
@@ -52,15 +52,14 @@ def sheet_of(tuning: Tuning) -> Sheet:
 def leaders_sheet(evaluations: Sequence[Evaluation]) -> Sheet:
     """Return the fastest of a search that goes on."""
     tried = _by_config(evaluations)
-    latest = {key: e for key, found in tried.items() for e in found if e.outcome == "measured"}
-    leaders = sorted(latest.values(), key=lambda e: e.median_s or 0.0)[:LEADERS]
+    leaders = leading(evaluations)[:LEADERS]
     best_s = leaders[0].median_s if leaders else None
     rows = []
     for one in leaders:
         time_s = one.median_s
         ratio = time_s / best_s if time_s and best_s else None
         apart = speed(ratio) if ratio != 1.0 else ""
-        standing = Cell("not measured in turns yet")
+        standing = Cell("not decided in turns")
         rows.append(_row(one.config, time_s, Cell(apart, ratio), standing, tried[one.config.key]))
     return Sheet("The fastest configurations so far", COLUMNS, tuple(rows))
 

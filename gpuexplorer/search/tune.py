@@ -31,6 +31,7 @@ from gpuexplorer.core.tuning import (
     SpaceSummary,
     StoppedBy,
     Tuning,
+    leading,
 )
 from gpuexplorer.core.units import speed_than
 from gpuexplorer.engine.interleave import STOPPED_BY, Measures
@@ -126,7 +127,7 @@ class Tuner:
             turns=options.final,
             checks=not several,
             seed=options.seed,
-            time_is_up=lambda: self._clock() - self._search_ended >= self._final_s,
+            time_is_up=lambda: self._spent_s[1] >= self._final_s,
         )
         self._taken: set[Place] = set()
         self._proposed: set[Place] = set() if start is None else {start}
@@ -140,7 +141,10 @@ class Tuner:
         self._enough = False
         self._stopped_by: StoppedBy = "space"
         self._time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._began = self._search_ended = clock()
+        self._broken = False
+        """Whether an error ended it."""
+        self._began = clock()
+        self._search_ended: float | None = None
         self._final_s = MOST_FINAL_S
 
     # ---- used from outside, in any thread
@@ -166,7 +170,7 @@ class Tuner:
 
         Raises WorkFailed when none of the configurations can be measured, CannotRunHere when
         nothing can be measured any more. What else the session raises (an interruption) is let
-        through; ``so_far`` is then what is known.
+        through; ``so_far`` is what is known then, and after an error.
         """
         self._began = self._clock()
         try:
@@ -177,16 +181,18 @@ class Tuner:
             else:
                 while (task := self.next()) is not None:
                     self.took(task, self._measured(self._session, task))
-            if self._best is None:
+            if self._all_failed:
                 raise WorkFailed(f"none of the configurations could be measured: {self._reasons()}")
             return self._named() if self._options.final else self._document(self._stopped_by)
+        except ExplorerError:
+            self._broken = True
+            raise
         finally:
             self._handover.close()
 
     def so_far(self) -> Tuning:
-        """Return what is known of a tuning that was interrupted: no final, nothing named."""
-        self._search_ended = self._clock()
-        return self._document("user")
+        """Return what is known of a tuning that ended before it could name anything."""
+        return self._document("error" if self._broken else "user")
 
     # ---- what is raced; see ``search.several.Course``
 
@@ -215,10 +221,10 @@ class Tuner:
         rounds = race.leaders.rounds_taken
         look = race.next(going, settled=settled, machine=machine)
         if searching and race.phase == "turns":
-            self._search_ended = self._clock()
+            ended = self._search_ended = self._clock()
             seconds = self._options.budget.seconds
             if seconds is not None:
-                self._final_s = max(0.0, seconds - (self._search_ended - self._began))
+                self._final_s = max(0.0, seconds - (ended - self._began))
         elif race.leaders.rounds_taken > rounds:
             done, most = race.leaders.rounds_taken, race.leaders.most_rounds
             elapsed_s = self._clock() - self._began
@@ -237,9 +243,9 @@ class Tuner:
         if isinstance(outcome, RunRecord) and isinstance(self._session, Races):
             self._cards.add(outcome.prepared.device.hardware_id)
         if task.look.phase == "turns":
-            self._take_turn(task.config, taken)
-        elif task.look.phase != "check":
-            self._judge(task.config, taken, best_s)
+            self._take_turn(taken)
+        elif task.look.phase != "check" or taken.withdrawn:
+            self._judge(taken, best_s)
 
     def take_back(self, look: Look, fastest_s: float) -> None:
         """Believe a look no longer: its machine was slow."""
@@ -283,19 +289,16 @@ class Tuner:
         kept = min(FINAL_SHARE * seconds, MOST_FINAL_S) if self._options.final else 0.0
         return self._clock() - self._began >= seconds - kept
 
-    def _judge(self, config: RunConfig, taken: Taken, best_s: float | None) -> None:
+    def _judge(self, taken: Taken, best_s: float | None) -> None:
         """Note what came of a look of the search, and tell everybody."""
         look = taken.look
-        place = self._places[look.number]
-        again = place in self._taken
-        self._taken.add(place)
         if taken.record is None and not taken.withdrawn:
             return  # it comes once more
         outcome: Outcome = (
             "failed" if taken.withdrawn else "pruned" if taken.gave_up else "measured"
         )
         if taken.record is None:
-            self._note(config, outcome, reason=str(taken.error), again=again)
+            self._note(look.number, outcome, reason=str(taken.error))
         else:
             samples_s = taken.record.samples_s()
             median_s, reason = middle(samples_s), None
@@ -305,17 +308,16 @@ class Tuner:
                 beside = speed_than(median_s / (best_s or median_s), "the best")
                 reason = f"given up: {beside}"
             self._note(
-                config,
+                look.number,
                 outcome,
                 median_s=median_s,
                 min_s=float(samples_s.min()),
                 samples=len(samples_s),
                 reason=reason,
-                again=again,
             )
             self._device = self._device or DeviceSummary.of(self._device_of(taken.record))
         if look.phase == "survey":
-            self._tell(place, taken)
+            self._tell(self._places[look.number], taken)
         self._give_up_if_hopeless()
 
     def _tell(self, place: Place, taken: Taken) -> None:
@@ -330,29 +332,32 @@ class Tuner:
 
     def _note(
         self,
-        config: RunConfig,
+        number: int,
         outcome: Outcome,
         *,
         median_s: float | None = None,
         min_s: float | None = None,
         samples: int = 0,
         reason: str | None = None,
-        again: bool = False,
     ) -> None:
+        place = self._places[number]
         made = Evaluation(
             number=len(self._evaluations) + 1,
-            config=config,
+            config=self.space.legal[place],
             outcome=outcome,
             median_s=median_s,
             min_s=min_s,
             samples=samples,
             reason=reason,
             time_s=self._clock() - self._began,
-            again=again,
+            again=place in self._taken,
         )
+        self._taken.add(place)
         self._evaluations.append(made)
         best = self._best
-        if outcome == "measured" and (best is None or _median_s(made) < _median_s(best)):
+        if best is not None and best.config == made.config:
+            self._best = next(iter(leading(self._evaluations)), None)
+        elif outcome == "measured" and (best is None or _median_s(made) < _median_s(best)):
             self._best = made
         self.on_progress(
             TuningProgress(
@@ -372,8 +377,12 @@ class Tuner:
             return min(budget.evaluations, all_of_them)
         return all_of_them if budget.seconds is None else None
 
+    @property
+    def _all_failed(self) -> bool:
+        return all(e.outcome == "failed" for e in self._evaluations)
+
     def _give_up_if_hopeless(self) -> None:
-        if self._best is None and len(self._evaluations) >= HOPELESS:
+        if len(self._evaluations) >= HOPELESS and self._all_failed:
             raise WorkFailed(
                 f"the first {len(self._evaluations)} configurations all failed: {self._reasons()}",
                 remedy="see that the kernel runs as it is, with 'gpuexplorer run'",
@@ -386,7 +395,7 @@ class Tuner:
 
     # ---- the final
 
-    def _take_turn(self, config: RunConfig, taken: Taken) -> None:
+    def _take_turn(self, taken: Taken) -> None:
         """Take in a finalist's turn."""
         look = taken.look
         if taken.record is not None and taken.suspect is None:
@@ -399,7 +408,14 @@ class Tuner:
             reason = (
                 f"suspect: {taken.suspect}" if taken.suspect else f"in the final: {taken.error}"
             )
-            self._note(config, "failed", reason=reason)
+            self._note(look.number, "failed", reason=reason)
+
+    @property
+    def _spent_s(self) -> tuple[float, float]:
+        """How long the search and the final have taken by now."""
+        now = self._clock()
+        ended = now if self._search_ended is None else self._search_ended
+        return ended - self._began, now - ended
 
     def _device_of(self, record: RunRecord) -> DeviceInfo:
         """Return what a record is said to be of; of a cluster that is the kind of hardware."""
@@ -417,7 +433,7 @@ class Tuner:
             result = record.result()
             if result.timing.suspect is not None:
                 reason = f"suspect: {result.timing.suspect}"
-                self._note(result.config, "failed", reason=reason)
+                self._note(number, "failed", reason=reason)
             else:
                 finished.append(Finished(number, result))
                 self._handover.put(record)
@@ -428,6 +444,7 @@ class Tuner:
 
     def _document(self, stopped_by: StoppedBy, **named: Any) -> Tuning:
         options, space, start = self._options, self.space, self.space.start
+        search_s, final_s = self._spent_s
         return Tuning(
             id=self.id,
             time_utc=self._time_utc,
@@ -452,8 +469,8 @@ class Tuner:
             evaluations=self.evaluations,
             start=start,
             stopped_by=stopped_by,
-            search_s=self._search_ended - self._began,
-            final_s=self._clock() - self._search_ended,
+            search_s=search_s,
+            final_s=final_s,
             best_again=self._race.checks,
             disturbed=self._race.disturbances,
             **named,

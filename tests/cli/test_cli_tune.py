@@ -11,13 +11,14 @@ import msgspec
 import pytest
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE
-from gpuexplorer.cli import main
+from gpuexplorer.cli import EXIT_INTERRUPTED, main
 from gpuexplorer.cli.parser import parse
-from gpuexplorer.cli.tune import budget_of
+from gpuexplorer.cli.tune import _unfinished, budget_of
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import Budget, Tuning
 from gpuexplorer.history.store import Query, Store
+from tests.results.test_results_tuning import EVALUATIONS, TUNING, tried
 from tests.support.cli import cli_command, cli_environment, run_cli
 from tests.support.kernels import MATMUL_MANIFEST
 
@@ -133,6 +134,18 @@ def test_an_interrupted_tuning_says_what_it_knows_and_names_nothing(
     assert document.stopped_by == "user"
     with Store.open(store_file) as store:
         assert store.groups("tuning")[0].finished
+
+
+def test_configurations_are_counted_not_looks_and_one_that_broke_leads_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    broken = tried(5, 256, None)
+    tuning = msgspec.structs.replace(TUNING, evaluations=(*EVALUATIONS, broken))
+    assert _unfinished(tuning, parse(["tune", "matmul"])) == EXIT_INTERRUPTED
+    assert capsys.readouterr().err.strip() == (
+        "gpuexplorer: stopped after 4 configurations; nothing is named; the fastest in the search "
+        "was 64×1 with 3.00 ms, which no final confirmed"
+    )
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def ended(qtbot: QtBot, view: TuneView) -> Tuning | None:
     until(qtbot, lambda: not view.running)
     tuning = view.tuning
     rows = len(tuning.finalists) if tuning is not None else None
-    waits = "not measured in turns yet"  # of the leaders, which may be as many
+    waits = "not decided in turns"  # of the leaders, which may be as many
     until(
         qtbot,
         lambda: rows is None or (len(texts(view, 0)) == rows and waits not in texts(view, 3)),
@@ -139,7 +139,7 @@ def test_stopping_lets_the_leaders_decide(qtbot: QtBot, open_window: OpenWindow)
     _, view = opened(qtbot, open_window, LASTING)
     start(qtbot, view, 1000)
     until(qtbot, lambda: len(keys(view)) >= 3)
-    assert texts(view, 3)[0] == "not measured in turns yet"
+    assert texts(view, 3)[0] == "not decided in turns"
     assert "configurations tried" in view.head.words.text()
     click(view.head.stop)
     tuning = ended(qtbot, view)

@@ -75,7 +75,7 @@ def test_what_one_gets_without_tuning_is_held_against_the_chosen_one_in_the_same
 def test_leaders_are_the_latest_word_on_each_configuration() -> None:
     sheet = leaders_sheet(EVALUATIONS)
     assert column(sheet, "ratio") == ["", "3.00× slower", "4.00× slower"]
-    assert set(column(sheet, "standing")) == {"not measured in turns yet"}
+    assert set(column(sheet, "standing")) == {"not decided in turns"}
     many = [tried(n, n + 1, 1e-3 * (n + 1)) for n in range(3 * LEADERS)]
     assert len(leaders_sheet(many).rows) == LEADERS
     assert leaders_sheet(()).rows == ()

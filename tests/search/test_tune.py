@@ -5,6 +5,7 @@ Most run on a simulated machine with a clock of its own, so that noise and load 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, OutOfMemory, WorkFailed, WrongResult
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.tuning import TUNING_SCHEMA, Budget, Tuning, tuning_json
+from gpuexplorer.core.tuning import TUNING_SCHEMA, Budget, Tuning, leading, tuning_json
 from gpuexplorer.engine.errors import EngineGone, EngineKilled, LongRun
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.looks_kept import KeptLooks
@@ -242,6 +243,60 @@ def test_an_interruption_leaves_what_is_known() -> None:
     known = made.so_far()
     assert len(known.evaluations) == 4
     assert known.stopped_by == "user" and known.chosen is None
+
+
+def interrupted_in_the_final(machine: SimulatedMachine) -> Tuner:
+    """Return a tuner whose final was broken off."""
+
+    def on_progress(progress: TuningProgress) -> None:
+        if progress.phase == "final" and progress.done == 3:
+            raise KeyboardInterrupt
+
+    made = tuner(machine, on_progress, sampler="grid", budget=Budget())
+    with pytest.raises(KeyboardInterrupt):
+        made.run()
+    return made
+
+
+def test_an_interrupted_final_is_told_from_the_search_and_looks_from_configurations() -> None:
+    machine = SimulatedMachine(launch_s)
+    known = interrupted_in_the_final(machine).so_far()
+    assert known.tried == len(SPACE.legal) < len(known.evaluations)
+    assert sum(not e.again for e in known.evaluations) == known.tried
+    assert known.final_s > 0
+    assert known.search_s >= known.evaluations[-1].time_s
+    assert known.search_s + known.final_s == pytest.approx(machine.now - 1000.0)
+
+
+def test_the_fastest_so_far_is_none_that_could_not_be_measured_later() -> None:
+    looks: Counter[str] = Counter()
+
+    def fails(config: RunConfig) -> ExplorerError | None:
+        looks[config.key] += 1
+        is_fastest = (config.block, config.tunables) == FASTEST
+        return WorkFailed("it broke") if is_fastest and looks[config.key] > 1 else None
+
+    made = interrupted_in_the_final(SimulatedMachine(launch_s, fails=fails))
+    (broken,) = (e for e in made.evaluations if e.outcome == "failed")
+    assert broken.again
+    assert (broken.config.block, broken.config.tunables) == FASTEST
+    assert made.best is not None and made.best.config != broken.config
+    leaders = leading(made.evaluations)
+    assert leaders[0] == made.best
+    assert broken.config not in [one.config for one in leaders]
+
+
+def test_an_error_that_ends_it_is_no_word_of_the_user() -> None:
+    def on_progress(progress: TuningProgress) -> None:
+        gone.append(progress.done == 4)
+
+    gone = [False]
+    lost = EngineGone("no engine")
+    machine = SimulatedMachine(launch_s, fails=lambda config: lost if gone[-1] else None)
+    made = tuner(machine, on_progress)
+    with pytest.raises(EngineGone):
+        made.run()
+    assert made.so_far().stopped_by == "error" and made.so_far().tried == 4
 
 
 def test_one_that_was_interrupted_goes_the_same_way_and_measures_only_what_is_missing(
