@@ -19,7 +19,7 @@ from gpuexplorer.workloads.strict import suggestion
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
-    from optuna.trial import Trial
+    from optuna.trial import TrialState
 
 SAMPLERS = {
     "tpe": "Optuna's tree of Parzen estimators: tries more where it was fast (default)",
@@ -28,12 +28,17 @@ SAMPLERS = {
     "cmaes": "Optuna's CMA-ES; needs the package cmaes",
     "qmc": "Optuna's quasi-random sequence, spread evenly; needs the package scipy",
 }
+LEARNING = ("tpe", "cmaes")
+"""Samplers that go by the times that they are told of."""
 NEEDS = {"cmaes": "cmaes", "qmc": "scipy"}
 """Packages that some samplers need and that are not installed with this program."""
 
 
 class Sampler(Protocol):
-    """Proposes places, and is told what came of each, in any order."""
+    """Proposes places, and is told what came of each, in any order.
+
+    What it is told of a place once more holds from then on, in place of what it was told before.
+    """
 
     def ask(self, taken: Collection[Place]) -> Place | None:
         """Return the next place, none of the taken ones; None when all are."""
@@ -109,8 +114,13 @@ class OptunaSampler:
         }
         # CMA-ES learns only from what it proposed itself.
         self._tells_proposal = name == "cmaes"
-        self._trials: dict[Place, Trial] = {}
-        """What Optuna proposed and has not been told the outcome of."""
+        self._learns = name in LEARNING
+        self._trials: dict[Place, int] = {}
+        """What Optuna proposed and has not been told the outcome of, as it numbers trials."""
+        self._told: dict[Place, int] = {}
+        """The trial that each place was told with."""
+        self._corrected: dict[int, tuple[TrialState, float | None]] = {}
+        """Trials that came out otherwise than they were told."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that some samplers are experimental is no news here
             self._study = optuna.create_study(sampler=_optuna_sampler(name, seed, several))
@@ -119,13 +129,14 @@ class OptunaSampler:
         """Return what Optuna proposes, or the nearest to it that is free and can be launched."""
         if len(taken) >= len(self._space.legal):
             return None
+        self._correct()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             trial = self._study.ask(self._distributions)
         proposed = tuple(int(trial.params[name]) for name in self._space.names)
         place = self._space.nearest(proposed, taken)
         if place is not None and (place == proposed or self._tells_proposal):
-            self._trials[place] = trial
+            self._trials[place] = trial.number
         else:
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
         return place
@@ -133,41 +144,61 @@ class OptunaSampler:
     def measured(self, place: Place, median_s: float, *, pruned: bool) -> None:
         """Tell Optuna the time, as a pruned trial's last report or as a complete trial's value."""
         states = self._optuna.trial.TrialState
-        state = states.PRUNED if pruned else states.COMPLETE
-        trial = self._trials.pop(place, None)
-        if trial is None:
+        pruned = pruned and not self._tells_proposal
+        self._tell(place, states.PRUNED if pruned else states.COMPLETE, median_s)
+
+    def failed(self, place: Place) -> None:
+        """Tell Optuna that the configuration failed."""
+        self._tell(place, self._optuna.trial.TrialState.FAIL, None)
+
+    def _tell(self, place: Place, state: TrialState, median_s: float | None) -> None:
+        """Tell Optuna of a place, or that it came out otherwise than it was told."""
+        if place in self._told:
+            if self._learns:
+                self._corrected[self._told[place]] = (state, median_s)
+            return
+        states, number = self._optuna.trial.TrialState, self._trials.pop(place, None)
+        if number is not None and state != states.PRUNED:
+            self._study.tell(number, median_s, state=state)
+        else:
+            if number is not None:
+                self._study.tell(number, state=states.FAIL)
             self._study.add_trial(
                 self._optuna.trial.create_trial(
                     state=state,
                     params=dict(zip(self._space.names, place, strict=True)),
                     distributions=self._distributions,
                     value=median_s,
-                    intermediate_values={0: median_s} if pruned else None,
+                    intermediate_values=self._reports(state, median_s),
                 )
             )
-        elif pruned and not self._tells_proposal:
-            trial.report(median_s, step=0)
-            self._study.tell(trial, state=state)
-        else:
-            self._study.tell(trial, median_s)
+            number = len(self._study.get_trials(deepcopy=False)) - 1
+        self._told[place] = number
 
-    def failed(self, place: Place) -> None:
-        """Tell Optuna that the configuration failed."""
-        trial = self._trials.pop(place, None)
-        if trial is not None:
-            self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
-        else:
-            self._study.add_trial(
-                self._optuna.trial.create_trial(
-                    state=self._optuna.trial.TrialState.FAIL,
-                    params=dict(zip(self._space.names, place, strict=True)),
-                    distributions=self._distributions,
-                )
-            )
+    def _correct(self) -> None:
+        """Have Optuna know what is believed: in another study, as trials that ended never change.
+
+        It proposes the same way, for its sampler is the same.
+        """
+        if not self._corrected:
+            return
+        trials = self._study.trials
+        for number, (state, median_s) in self._corrected.items():
+            trial = trials[number]
+            trial.state, trial.value = state, median_s
+            trial.intermediate_values = self._reports(state, median_s) or {}
+        self._corrected.clear()
+        self._study = self._optuna.create_study(sampler=self._study.sampler)
+        self._study.add_trials(trials)
+
+    def _reports(self, state: TrialState, median_s: float | None) -> dict[int, float] | None:
+        pruned = state == self._optuna.trial.TrialState.PRUNED
+        return {0: median_s} if pruned and median_s is not None else None
 
     @property
     def trials(self) -> list[tuple[str, dict[str, Any], float | None]]:
         """What Optuna was told: each trial's state, place by dimension, and time in seconds."""
+        self._correct()
         return [(t.state.name, t.params, t.value) for t in self._study.trials]
 
 

@@ -23,6 +23,7 @@ from gpuexplorer.engine.errors import EngineGone, EngineKilled, LongRun
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.looks_kept import KeptLooks
 from gpuexplorer.search.tune import HOPELESS, Tuner, TuningOptions, TuningProgress
+from gpuexplorer.search.tune_sampler import OptunaSampler
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
 from gpuexplorer.workloads.loader import load
 from tests.support.problems import device
@@ -187,6 +188,26 @@ def test_a_burst_of_load_does_not_drop_the_fastest() -> None:
         assert any(e.again for e in found.evaluations)
         assert found.best is not None
         assert launch_s(found.best) <= 1.1 * 1e-3, found.best
+
+
+def test_learning_hears_of_each_configuration_once_and_as_it_is_believed() -> None:
+    burst = SimulatedMachine(
+        launch_s, noise=0.02, load=lambda now: 2.0 if 1000.25 < now < 1000.4 else 1.0
+    )
+    made = tuner(burst, sampler="tpe", budget=Budget(evaluations=60))
+    found = made.run()
+    assert found.disturbed > 0
+    sampler = made._sampler
+    assert isinstance(sampler, OptunaSampler)
+    told = [
+        (tuple(params[name] for name in SPACE.names), value)
+        for state, params, value in sampler.trials
+        if state in ("COMPLETE", "PRUNED") and value is not None
+    ]
+    assert len(dict(told)) == len(told) == found.tried
+    for place, value in told:
+        true_s = launch_s(SPACE.legal[place])
+        assert value < 1.2 * true_s or true_s > 2e-3, "what is slow by far is not doubted"
 
 
 def test_moments_in_which_all_is_fast_do_not_name_one_of_the_slower() -> None:

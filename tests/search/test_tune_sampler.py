@@ -13,6 +13,7 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere, InputError
 from gpuexplorer.search.tune_sampler import (
+    LEARNING,
     NEEDS,
     SAMPLERS,
     OptunaSampler,
@@ -104,6 +105,31 @@ def test_optuna_is_told_times_losers_and_failures() -> None:
         ("PRUNED", dict(zip(names, (1, 0, 0), strict=True)), 9e-3),
         ("FAIL", dict(zip(names, (2, 0, 0), strict=True)), None),
     ]
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_a_time_that_is_believed_no_longer_gives_way_to_the_next(name: str) -> None:
+    sampler = make_sampler(name, SPACE, seed=3)
+    places: list[Place] = []
+    for _ in range(6):
+        place = sampler.ask(places)
+        assert place is not None
+        places.append(place)
+    doubted, given_up, broken, steady, *pending = places
+    for place in (doubted, given_up, broken, steady):
+        sampler.measured(place, 9e-3, pruned=False)
+    sampler.measured(doubted, 1e-3, pruned=False)
+    sampler.measured(given_up, 5e-3, pruned=True)
+    sampler.failed(broken)
+    after = sampler.ask(places)  # it goes on, also with what has no outcome yet
+    assert after is not None and after not in places
+    sampler.measured(pending[0], 2e-3, pruned=True)
+    sampler.measured(pending[1], 3e-3, pruned=False)
+    if name not in LEARNING:
+        return
+    assert isinstance(sampler, OptunaSampler)
+    told = [value for state, _, value in sampler.trials if state in ("COMPLETE", "PRUNED")]
+    assert sorted(filter(None, told)) == [1e-3, 2e-3, 3e-3, 5e-3, 9e-3]
 
 
 def test_what_optuna_proposed_is_told_with_the_place_that_was_measured() -> None:
