@@ -164,12 +164,16 @@ def _handles(batches: _Batches) -> Found:
     before, after = batches.states[-2:]
     pairs = {"open files": (before.files, after.files), "threads": (before.threads, after.threads)}
     figures: dict[str, float | str | None] = {}
+    facts = []
     for what, (old, new) in pairs.items():
         if old is None or new is None:
             continue
         figures |= {f"{what} before": float(old), f"{what} after": float(new)}
         if new - old > TOLERATED_HANDLES:
             raise WorkFailed(f"the engine has {new} {what} after {batches.runs} runs, {old} before")
-    if after.files is None:
-        return Found(f"{after.threads} threads, as before", figures)
-    return Found(f"{after.files} open files and {after.threads} threads, as before", figures)
+        facts.append(
+            f"{new} {what}, as before"
+            if new == old
+            else f"{new} {what}, {old} before ({TOLERATED_HANDLES} more are tolerated)"
+        )
+    return Found("; ".join(facts), figures)

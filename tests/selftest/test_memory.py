@@ -95,6 +95,24 @@ def test_files_left_open_are_found(process: type[MadeProcess]) -> None:
         check(MadeContext(answer), "open files")
 
 
+def test_a_few_files_more_or_less_are_not_called_as_before(process: type[MadeProcess]) -> None:
+    seen = 0
+
+    def answer(config: RunConfig) -> RunResult:
+        nonlocal seen
+        seen += 1
+        process.files += 20 <= seen < 24
+        process.threads -= seen == 20
+        return timed(config, 1e-4)
+
+    found = check(MadeContext(answer), "open files")
+    assert found.words == (
+        "12 open files, 8 before (4 more are tolerated); 4 threads, 5 before (4 more are tolerated)"
+    )
+    steady = check(MadeContext(lambda c: timed(c, 1e-4)), "open files")
+    assert steady.words == "12 open files, as before; 4 threads, as before"
+
+
 def test_a_cpu_has_no_memory_of_its_own() -> None:
     with pytest.raises(Skipped, match="engine's own"):
         check(MadeContext(lambda c: timed(c, 1e-4)), "memory of the device")
