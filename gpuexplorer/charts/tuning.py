@@ -55,14 +55,19 @@ def conclusions(tuning: Tuning) -> list[str]:
             lines.append(
                 f"{tuning.untested} more were as near in the search and not measured again."
             )
+    else:
+        lines.append("Nothing is named.")
     measured, pruned = tuning.count("measured"), tuning.count("pruned")
     counted = [f"{measured} measured", f"{pruned} given up early"]
     if failed := tuning.count("failed"):
         counted.append(f"{failed} failed")
-    lines.append(
+    facts = [
         f"Tried {tuning.tried} of {tuning.space.configurations} configurations in "
-        f"{tuning.search_s:.1f} s: {', '.join(counted)}; the final took {tuning.final_s:.1f} s."
-    )
+        f"{tuning.search_s:.1f} s: {', '.join(counted)}"
+    ]
+    if tuning.final_s:
+        facts.append(f"the final took {tuning.final_s:.1f} s")
+    lines.append(f"{'; '.join(facts)}.")
     if len(tuning.cards) > 1:
         lines.append(
             f"{len(tuning.cards)} cards of this hardware searched at a time; the turns of each "

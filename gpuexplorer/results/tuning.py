@@ -6,6 +6,7 @@ The marks of its chart are the evaluations, by their numbers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from gpuexplorer.charts.tuning import (
     conclusions,
@@ -43,7 +44,13 @@ TRIED = ("number", "outcome", "median_s", "min_s", "samples", "reason", "time_s"
 
 
 def sheet_of(tuning: Tuning) -> Sheet:
-    """Return the finalists, the fastest first; the chosen one is the best."""
+    """Return the finalists, the fastest first; the chosen one is the best.
+
+    Of a tuning that was broken off they are the leaders of its search.
+    """
+    if not tuning.finalists:
+        leaders = leaders_sheet(tuning.evaluations)
+        return replace(leaders, notes=tuple(conclusions(tuning)))
     tried = _by_config(tuning.evaluations)
     rows = tuple(_finalist(one, tuning, tried.get(one.config.key, ())) for one in tuning.finalists)
     return Sheet("The fastest configurations", COLUMNS, rows, tuple(conclusions(tuning)))

@@ -18,17 +18,20 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.charts.tuning import best_so_far, evaluation_words
 from gpuexplorer.cli.parser import build_parser
 from gpuexplorer.cli.tune import options_of
-from gpuexplorer.core.tuning import Budget, Evaluation, Tuning
+from gpuexplorer.core.tuning import Budget, Evaluation, Tuning, tuning_json
 from gpuexplorer.gui.export import CHARTS
 from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.views.tune import TuneView, TuningJob, progress_of
+from gpuexplorer.gui.model.job import JobModel
+from gpuexplorer.gui.model.tried import Tried, decode
+from gpuexplorer.gui.views.tune import TuneView, TuningJob, picture_of, progress_of
 from gpuexplorer.gui.views.tune_form import TITLES, TuneForm
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.tune import MOST_FINAL_S, TuningProgress
 from gpuexplorer.search.tune_sampler import NEEDS, SAMPLERS
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import export_to, find, until, wait_measured
+from tests.results.test_results_tuning import TUNING
 from tests.support.results import made_config
 
 LASTING = 320
@@ -261,6 +264,17 @@ def test_chart_table_and_document_are_exported(
     assert not dialog.export_button.isEnabled()
     assert dialog.words.text() == "This is a folder: give the file a name."
     dialog.reject()
+
+
+def test_a_tuning_of_the_history_that_named_nothing_is_no_whole_one() -> None:
+    broken = msgspec.structs.replace(
+        TUNING, finalists=(), best=None, chosen=None, why=None, stopped_by="error"
+    )
+    for tuning, state in ((TUNING, "done"), (broken, "stopped")):
+        model: JobModel[Tried] = JobModel()
+        model.show(decode(tuning_json(tuning), "the history"))
+        assert model.state == state
+        assert model.result is not None and picture_of(model.result).sheet.rows
 
 
 def test_samplers_that_lack_a_package_cannot_be_chosen(

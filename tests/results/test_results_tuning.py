@@ -81,6 +81,17 @@ def test_leaders_are_the_latest_word_on_each_configuration() -> None:
     assert leaders_sheet(()).rows == ()
 
 
+def test_a_tuning_that_was_broken_off_shows_its_leaders_and_names_nothing() -> None:
+    broken = msgspec.structs.replace(
+        TUNING, finalists=(), best=None, chosen=None, why=None, stopped_by="user", final_s=0.0
+    )
+    sheet = sheet_of(broken)
+    assert column(sheet, "standing") == ["not decided in turns"] * 3
+    nothing, tried_words = sheet.notes
+    assert nothing == "Nothing is named."
+    assert tried_words.endswith("configurations in 1.0 s: 3 measured, 0 given up early, 1 failed.")
+
+
 def test_the_chart_counts_measurements_not_configurations() -> None:
     again = (*EVALUATIONS, tried(5, 64, 2.5e-3))
     ((panel,),) = tuning_chart(again).rows

@@ -16,7 +16,7 @@ from gpuexplorer.results.tuning import sheet_of, tried_sheet
 
 @dataclass(frozen=True)
 class Tried:
-    """What a tuning has tried so far, and what came of it; None before it ended by itself."""
+    """What a tuning has tried so far, and what came of it; None before it ended."""
 
     evaluations: tuple[Evaluation, ...]
     tuning: Tuning | None = None
@@ -37,7 +37,8 @@ class Tried:
     @property
     def stopped_by(self) -> str:
         """``done`` once something is named."""
-        return "done" if self.tuning is not None else "user"
+        named = self.tuning is not None and self.tuning.chosen is not None
+        return "done" if named else "user"
 
     def config_of(self, key: str) -> RunConfig | None:
         """Return the configuration of an evaluation by its number, or of a finalist by its key."""
