@@ -8,6 +8,7 @@ import numpy as np
 
 from gpuexplorer.analysis.measured_traffic import METHODS, measured, ratio_words
 from gpuexplorer.charts import words
+from gpuexplorer.charts.caption import shared_words, words_apart
 from gpuexplorer.charts.memory import has_memory, memory_notes, memory_panel
 from gpuexplorer.charts.spec import Axis, ChartSpec, Floats, Kind, Panel, Role, Series, series
 from gpuexplorer.core.result import RunResult
@@ -397,17 +398,16 @@ def _device_words(result: RunResult) -> str:
 def sweep_chart(results: Sequence[RunResult], *, title: str = "") -> ChartSpec:
     """Return the speed of several configurations beside each other, in the order given.
 
-    What differs from the first is named; suspect figures come last. ValueError when there is
+    Each is named by what they do not share; suspect figures come last. ValueError when there is
     nothing to draw.
     """
     if not results:
         raise ValueError("nothing to draw")
-    first = results[0]
     results = sorted(results, key=lambda r: r.timing.suspect is not None)
     flops = all(r.throughput.flop_per_s for r in results)
     values = [(r.throughput.flop_per_s or 0.0) if flops else r.timing.median_s for r in results]
     unit = "FLOP/s" if flops else "s"
-    names = [_short_name(r, first) for r in results]
+    names = words_apart(results)
     stems = series(
         "", "stems", "measured", x=range(len(values)), y=values, sideways=True,
         labels=tuple(_figures(v, unit, r) for v, r in zip(values, results, strict=True)),
@@ -427,8 +427,8 @@ def sweep_chart(results: Sequence[RunResult], *, title: str = "") -> ChartSpec:
     )
     methods = dict.fromkeys(f"Timed by {r.timing.method}." for r in results)
     return ChartSpec(
-        title=title or first.config.workload,
-        subtitle=f"{words.config_words(first.config)}\n{first.device.name}, {first.device.driver}",
+        title=title or results[0].config.workload,
+        subtitle=shared_words(results),
         rows=((panel,),),
         notes=(
             "Medians with half their 95 % interval, where there were samples enough for one.",
@@ -446,10 +446,3 @@ def _figures(value: float, unit: str, result: RunResult) -> str:
     if result.timing.suspect:
         facts.append("SUSPECT")
     return "  ".join(facts)
-
-
-def _short_name(result: RunResult, first: RunResult) -> str:
-    config = result.config
-    if config.variant != first.config.variant:
-        return f"{config.variant} ({config.device})"
-    return words.block_words(config.block) if config.block else words.config_words(config)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
-from gpuexplorer.charts.words import config_pieces, joined_pieces
+from gpuexplorer.charts.words import HOT, PARTS, config_pieces, config_words, dated, joined_pieces
 from gpuexplorer.core.config import OWN_FILL, RunConfig, RunRequest
-from gpuexplorer.core.result import Environment
+from gpuexplorer.core.result import Environment, RunResult
 
 NAMING = ("workload", "variant")
 """Pieces that stand before what differs, so that it is plain what that belongs to."""
@@ -114,6 +114,32 @@ class Caption:
         """Return the configuration of a run that the knobs are put back to: the one nearest."""
         pieces = set(config_pieces(now).items()) if now is not None else set()
         return max(self.configs, key=lambda one: len(pieces & set(config_pieces(one).items())))
+
+
+def shared_words(runs: Sequence[RunResult], varies: Collection[str] = ()) -> str:
+    """Return what all of some runs share, and their device on a line of its own where it is one."""
+    caption = Caption.of(runs, varies).words
+    named = {f"{r.device.name}, {r.device.driver}" for r in runs}
+    return f"{caption}\n{named.pop()}" if len(named) == 1 else caption
+
+
+def words_apart(runs: Sequence[RunResult]) -> list[str]:
+    """Return for each run what it does not share with the others; where that says nothing, when."""
+    pieces = [{"cache": HOT} | config_pieces(run.config) for run in runs]
+    devices = {(run.config.device, run.device.name) for run in runs}
+    if len(devices) > len({device for device, _ in devices}):  # of several machines
+        for one, run in zip(pieces, runs, strict=True):
+            one["device"] = run.device.name
+    names = {name for one in pieces for name in one}
+    differ = {name for name in names if len({one.get(name) for one in pieces}) > 1}
+    if not all(differ & one.keys() for one in pieces):
+        differ.add("variant")  # what is as usual has no words
+    made = []
+    for one, run in zip(pieces, runs, strict=True):
+        parts = joined_pieces({name: words for name, words in one.items() if name in differ})
+        told = " · ".join(parts[part] for part in PARTS if part in parts)
+        made.append(told.removeprefix("block ") or config_words(run.config))
+    return made if len(set(made)) == len(made) else dated(made, runs)
 
 
 def asked_for(request: RunRequest, device: str, threads: int | None = None) -> RunConfig:

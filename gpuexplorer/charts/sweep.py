@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from gpuexplorer.charts import words
-from gpuexplorer.charts.caption import Caption, varied_by
+from gpuexplorer.charts.caption import Caption, shared_words, varied_by
 from gpuexplorer.charts.spec import ChartSpec, Panel
 from gpuexplorer.charts.sweep_panels import bars, fastest_lines, heat_map, lines
 from gpuexplorer.charts.sweep_points import Figure, Points
@@ -76,7 +76,7 @@ def chart_of_sweep(
     rows += [tuple(panels[i : i + step]) for i in range(0, len(panels), step)]
     return ChartSpec(
         title=title or sweep.title,
-        subtitle=_subtitle(sweep),
+        subtitle=shared_words(sweep.measured, varied_by(sweep.axes)) if sweep.measured else "",
         rows=tuple(rows),
         notes=(*_notes(sweep, shape, points), *_left_out(points, shape)),
     )
@@ -142,15 +142,6 @@ def _panel(
 
 def _words(names: Names, key: tuple[Any, ...]) -> str:
     return " · ".join(named_value(name, value) for name, value in zip(names, key, strict=True))
-
-
-def _subtitle(sweep: SweepOutcomes) -> str:
-    """Return what all runs share, and their device where it is one."""
-    caption = sweep_caption(sweep)
-    if caption is None:
-        return ""
-    named = {f"{r.device.name}, {r.device.driver}" for r in sweep.measured}
-    return f"{caption.words}\n{named.pop()}" if len(named) == 1 else caption.words
 
 
 def sweep_caption(sweep: SweepOutcomes) -> Caption | None:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gpuexplorer.core.config import Problem
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import Outcome, SweepOutcomes
 
@@ -35,7 +36,7 @@ class Metric:
     """What is shown of a run."""
 
     figure: Figure
-    fewest_s: Mapping[tuple[tuple[str, int], ...], float] = field(default_factory=dict)
+    fewest_s: Mapping[Problem, float] = field(default_factory=dict)
     """The shortest median of each problem, for shares of the best."""
 
     @property
@@ -60,7 +61,7 @@ class Metric:
         if self.figure == "bandwidth":
             return run.throughput.bandwidth_B_per_s or math.nan
         if self.figure == "best":
-            fewest_s = self.fewest_s.get(problem_of(run), math.nan)
+            fewest_s = self.fewest_s.get(run.config.problem, math.nan)
             return 100 * fewest_s / run.timing.median_s if run.timing.median_s > 0 else math.nan
         return run.timing.median_s
 
@@ -77,11 +78,6 @@ class Metric:
     def best(self, values: Iterable[float]) -> float:
         """Return the best of some values."""
         return max(values) if self.higher_is_better else min(values)
-
-
-def problem_of(run: RunResult) -> tuple[tuple[str, int], ...]:
-    """Return what tells the problem that a run solved from others: its size."""
-    return tuple(sorted(run.config.size.items()))
 
 
 @dataclass(frozen=True)
@@ -160,8 +156,8 @@ def _metric(runs: Sequence[RunResult], figure: Figure | None) -> Metric:
             figure = "bandwidth"
         else:
             figure = "time"
-    fewest_s: dict[tuple[tuple[str, int], ...], float] = {}
+    fewest_s: dict[Problem, float] = {}
     for run in runs if figure == "best" else ():
-        problem = problem_of(run)
+        problem = run.config.problem
         fewest_s[problem] = min(fewest_s.get(problem, math.inf), run.timing.median_s)
     return Metric(figure, fewest_s)

@@ -32,6 +32,8 @@ STOPPED = {
 
 WIDE = 0.1
 """From this ± on a median stands with the ends of its interval: what lies far is not halved."""
+HOT = "hot cache"
+"""Stands where some of several runs are of a cold one; alone it is as usual, and has no words."""
 PARTS = (
     "workload", "variant", "size", "block", "precision", "tunables", "device", "cache", "fill",
     "threads", "switches",
@@ -55,6 +57,18 @@ def when_words(time_utc: str, *, seconds: bool = False) -> str:
     except (ValueError, OverflowError, OSError):
         return visible(time_utc)
     return moment.strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M")
+
+
+def dated(names: Sequence[str], runs: Sequence[RunResult]) -> list[str]:
+    """Return names with when their runs were measured; no two are alike."""
+    for seconds in (False, True):
+        made = [
+            f"{name}, {when_words(run.time_utc, seconds=seconds)}"
+            for name, run in zip(names, runs, strict=True)
+        ]
+        if len(set(made)) == len(made):
+            return made
+    return [f"{words}, {run.id[:8]}" for words, run in zip(made, runs, strict=True)]
 
 
 def block_words(block: Block | tuple[int, ...]) -> str:
@@ -130,7 +144,11 @@ def knob_words(config: RunConfig) -> str:
 def difference_words(config: RunConfig, other: RunConfig) -> str:
     """Return in words what ``config`` has other than ``other``; the whole when nothing differs."""
     mine, theirs = config_parts(config), config_parts(other)
-    different = [part or f"no {field}" for field, part in mine.items() if part != theirs[field]]
+    different = [
+        part or (HOT if field == "cache" else f"no {field}")
+        for field, part in mine.items()
+        if part != theirs[field]
+    ]
     return " · ".join(different) or config_words(config)
 
 

@@ -7,6 +7,8 @@ from typing import Literal
 import msgspec
 
 Block = tuple[int, int, int]
+Problem = tuple[str, tuple[tuple[str, int], ...]]
+"""A workload and the values of its sizes: what several configurations may race to solve."""
 Cache = Literal["hot", "cold"]
 """``hot``: launch after launch on the same arrays; ``cold``: the last-level cache emptied first."""
 OWN_FILL = "manifest"
@@ -44,6 +46,11 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     def key(self) -> str:
         """A text that is equal for equal configurations."""
         return msgspec.json.encode(self, order="sorted").decode()
+
+    @property
+    def problem(self) -> Problem:
+        """What is solved, however; times of different problems are no race."""
+        return self.workload, tuple(sorted(self.size.items()))
 
     @property
     def include_transfers(self) -> bool:

@@ -133,10 +133,12 @@ def _on_runs(report: Report) -> tuple[str, str]:
     first = ranked(runs)[0]
     names = _names(runs)
     title = f"{count(len(runs))} runs of {names}"
-    best = f"The fastest: {config_words(first.config)}, {median_words(first)}."
+    race = len({r.config.problem for r in runs}) == 1 and first.timing.suspect is None
     stored = _stored(runs, report)
     charts = [figure(make, i) for i, make in enumerate(_charts(report, stored), start=1)]
-    body = paragraph(parts.shared(runs), "lead") + paragraph(best)
+    body = paragraph(parts.shared(runs), "lead")
+    if race:
+        body += paragraph(f"The fastest: {config_words(first.config)}, {median_words(first)}.")
     if stored is not None:
         body += sheet_sections(comparison_sheet(stored))
     body += section("Charts", *charts) + sheet_sections(runs_sheet(runs, report.labels))
@@ -145,8 +147,9 @@ def _on_runs(report: Report) -> tuple[str, str]:
         titles = labels_of_runs(runs)
         body += "".join(map(partial(_one_of_several, report), runs, titles))
     else:
-        body += section("Device", parts.device(first))
-        body += section("Environment of the fastest", parts.environment(first))
+        shown = first if race else runs[0]
+        where = "Environment of the fastest" if race else "Environment of the first run"
+        body += section("Device", parts.device(shown)) + section(where, parts.environment(shown))
     return title, body
 
 
@@ -164,8 +167,8 @@ def _sweep(report: Report) -> SweepDocument | None:
 
 def _stored(runs: Sequence[RunResult], report: Report) -> ComparisonResult | None:
     """Return a few runs of the same work held against the first; None where that says nothing."""
-    work = {(r.config.workload, *sorted(r.config.size.items())) for r in runs}
-    if len(runs) > MOST_TRACES or len(work) > 1 or _sweep(report) is not None:
+    problems = {r.config.problem for r in runs}
+    if len(runs) > MOST_TRACES or len(problems) > 1 or _sweep(report) is not None:
         return None
     return compare_runs(runs)
 

@@ -16,7 +16,7 @@ FIGURES = (
     Column(
         "ratio",
         "beside the fastest",
-        "How fast it is beside the fastest, by the medians; they took no turns",
+        "How fast it is beside the fastest of the same problem, by the medians; they took no turns",
     ),
     Column("throughput", "throughput", "Useful operations over the median", "FLOP/s"),
     Column("bandwidth", "needed traffic", "Bytes needed (compulsory) over the median", "B/s"),
@@ -53,8 +53,15 @@ def sheet_of(results: Sequence[RunResult], labels: Mapping[str, Label]) -> Sheet
     notes = {r.id: labels[r.id].note for r in shown if r.id in labels and labels[r.id].note}
     if notes:
         columns += (Column("note", "note", "What was noted on it", words=True),)
+    fastest = {r.config.problem: r for r in reversed(shown)}
     rows = tuple(
-        _row(result, mine, shown[0], result.device.name if several_devices else "", notes)
+        _row(
+            result,
+            mine,
+            fastest[result.config.problem],
+            result.device.name if several_devices else "",
+            notes,
+        )
         for result, mine in zip(shown, parts, strict=True)
     )
     return Sheet("Runs", columns, rows)

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
-from gpuexplorer.charts.words import when_words
+from gpuexplorer.charts.words import dated
 from gpuexplorer.core.compared import ComparisonResult, runs_apart
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
@@ -47,14 +47,7 @@ def labels_of_runs(runs: Sequence[RunResult]) -> list[str]:
     configs = [run.config for run in runs]
     alike = len({config.key for config in configs}) == 1
     names = [configs[0].variant] * len(runs) if alike else labels(configs)
-    for seconds in (False, True):
-        made = [
-            f"{name}, {when_words(run.time_utc, seconds=seconds)}"
-            for name, run in zip(names, runs, strict=True)
-        ]
-        if len(set(made)) == len(made):
-            return made
-    return [f"{words}, {run.id[:8]}" for words, run in zip(made, runs, strict=True)]
+    return dated(names, runs)
 
 
 def compare_stored(

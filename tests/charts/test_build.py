@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import numpy as np
 import pytest
@@ -162,17 +164,71 @@ def test_a_run_without_samples_cannot_be_drawn() -> None:
 def test_a_sweep_names_blocks_and_library_variants() -> None:
     runs = [made_result(), made_result(block=(256, 1, 1)),
             made_result(variant="torch", device="torch:cpu", block=None, grid=None)]  # fmt: skip
-    panel = build.sweep_chart(runs).rows[0][0]
-    assert panel.y.categories == ("16×16", "256×1", "torch (torch:cpu)")
+    chart = build.sweep_chart(runs)
+    panel = chart.rows[0][0]
+    assert panel.y.categories == (
+        "naive · block 16×16 · opencl:0", "naive · block 256×1 · opencl:0", "torch · torch:cpu",
+    )  # fmt: skip
+    assert "block" not in chart.subtitle and "opencl:0" not in chart.subtitle
     np.testing.assert_allclose(
         panel.series[0].y, [r.throughput.flop_per_s for r in runs if r.throughput.flop_per_s]
     )
+
+
+def sweep_words(*changes: dict[str, Any]) -> tuple[tuple[str, ...], str]:
+    """Return the names of the bars of some runs, and what their caption says."""
+    chart = build.sweep_chart([made_result(samples=20, **one) for one in changes])
+    return chart.rows[0][0].y.categories, chart.subtitle
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ([{"block": (8, 8, 1)}, {"block": (64, 1, 1)}], ("8×8", "64×1")),
+        ([{"size": {"N": 64}}, {"size": {"N": 128}}], ("N = 64", "N = 128")),
+        ([{}, {"cache": "cold"}], ("hot cache", "cold cache")),
+        (
+            [{"size": {"N": n}, "cache": c} for n in (64, 128) for c in ("hot", "cold")],
+            ("N = 64 · hot cache", "N = 64 · cold cache",
+             "N = 128 · hot cache", "N = 128 · cold cache"),
+        ),
+        ([{"precision": "fp32"}, {"precision": "fp64"}], ("fp32", "fp64")),
+        ([{"tunables": {"TILE": t}} for t in (8, 16)], ("TILE = 8", "TILE = 16")),
+        ([{"device": "opencl:0"}, {"device": "cuda:0"}], ("opencl:0", "cuda:0")),
+        ([{}, {"fill": "zeros"}], ("naive", "naive · zeros inputs")),
+    ],
+)  # fmt: skip
+def test_bars_are_named_by_what_their_runs_do_not_share_and_the_caption_has_the_rest(
+    changes: list[dict[str, Any]], names: tuple[str, ...]
+) -> None:
+    found, caption = sweep_words(*changes)
+    assert found == names
+    for name in names:
+        for part in name.split(" · "):
+            assert part == "naive" or part not in caption
+    assert "matmul" in caption and "Example CPU" in caption
+
+
+def test_bars_of_one_configuration_are_named_by_the_machine_or_by_when_it_was_measured() -> None:
+    one = made_result(samples=20)
+    other = msgspec.structs.replace(
+        one, device=msgspec.structs.replace(one.device, name="Another CPU")
+    )
+    chart = build.sweep_chart([one, other])
+    assert chart.rows[0][0].y.categories == ("Example CPU", "Another CPU")
+    assert "Example" not in chart.subtitle
+    later = msgspec.structs.replace(one, time_utc="2026-01-03T12:00:00+00:00")
+    names = build.sweep_chart([one, later]).rows[0][0].y.categories
+    for run, name in zip((one, later), names, strict=True):
+        assert words.when_words(run.time_utc) in name
+    assert len(set(names)) == 2
 
 
 def test_differences_in_words() -> None:
     base = made_config()
     assert words.difference_words(made_config(precision="fp16"), base) == "fp16"
     assert words.difference_words(made_config(block=None), base) == "no block"
+    assert words.difference_words(base, made_config(cache="cold")) == "hot cache"
     assert words.difference_words(base, base) == words.config_words(base)
     assert words.block_words((8, 8, 4)) == "8×8×4"
 

@@ -231,6 +231,24 @@ def test_many_runs_are_a_table(tmp_path: Path) -> None:
     assert page.count("tr") > 60 and page.count("svg") == 1
 
 
+def test_the_fastest_is_named_only_of_one_problem_and_never_what_cannot_be_true() -> None:
+    def said(*runs: RunResult) -> str:
+        return Page(report_page(Report(runs=runs))).text
+
+    one, other = made_run(0), made_run(1)
+    assert "The fastest: matmul · naive · N = 512 · block 16×1" in said(one, other)
+    assert "The fastest" not in said(one, made_run(1, size={"N": 64}))
+    suspects = [
+        msgspec.structs.replace(r, timing=msgspec.structs.replace(r.timing, suspect="too fast"))
+        for r in (one, other)
+    ]
+    assert "The fastest" not in said(*suspects)
+    assert "The fastest: matmul · naive · N = 512 · block 16×2" in said(suspects[0], other)
+    many = [made_run(i, size={"N": 100 + i}) for i in range(8)]
+    assert "of the fastest" not in said(*many)
+    assert "of the fastest" in said(*(made_run(i) for i in range(8)))
+
+
 EVIL = "\"><script>alert(1)</script><img src=x onerror=alert(2)>'`&amp;\x00\x1b[2J\u202e]]>--><!--"
 
 

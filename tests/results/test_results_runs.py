@@ -41,6 +41,19 @@ def test_a_run_that_the_intervals_do_not_tell_from_the_fastest_is_said_to_be_one
     assert [row.cells["ratio"].text for row in sheet.rows] == ["fastest", "can't tell (0.889–1.18)"]
 
 
+def test_a_run_stands_beside_the_fastest_of_its_own_problem() -> None:
+    small, large = run(8, 1e-3), run(16, 4e-3)
+    slow = run(32, 8e-3)
+    large, slow = (
+        msgspec.structs.replace(one, config=msgspec.structs.replace(one.config, size={"N": 1024}))
+        for one in (large, slow)
+    )
+    sheet = sheet_of([slow, small, large], {})
+    assert [(row.key, row.cells["ratio"].text) for row in sheet.rows] == [
+        ("run 8", "fastest"), ("run 16", "fastest"), ("run 32", "2.00× slower (1.99–2.01)"),
+    ]  # fmt: skip
+
+
 def test_columns_are_what_differs_and_what_was_noted() -> None:
     runs = [run(8, 4e-3), run(16, 2e-3)]
     titles = [column.title for column in sheet_of(runs, {}).columns_on(Medium.PAGE)]
