@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from gpuexplorer.exchange.table import Label
 from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.grouped import document_of, ids_of
 from gpuexplorer.history.store import Store
+from gpuexplorer.report.whole import refused
 
 
 @dataclass
@@ -81,7 +82,7 @@ def _from_store(word: str, store: Store, chosen: Chosen) -> None:
         document = group.document if isinstance(group.document, dict) else {}
         ids = ids_of(store, group)
         chosen.rests.append(document_of(group))
-        chosen.skipped += _skipped(document.get("skipped"))
+        chosen.skipped += _refused(document) + _skipped(document.get("skipped"))
         if not ids:
             raise InputError(f"the group '{word}' holds no runs")
     chosen.runs += _readable(ids, store, chosen)
@@ -123,6 +124,14 @@ def _skipped(found: Any) -> list[SkippedRun]:
         for entry in found or ()
         if isinstance(entry, dict)
     ]
+
+
+def _refused(document: Mapping[str, Any]) -> list[SkippedRun]:
+    """Return the configurations of which a sweep's document says that they cannot run."""
+    try:
+        return [SkippedRun(values, reason) for values, reason in refused(document)]
+    except msgspec.ValidationError:
+        return []
 
 
 def _configuration(key: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -35,9 +35,9 @@ from gpuexplorer.search.space import Space
 from gpuexplorer.workloads.workload import Workload
 
 KIND = "sweep"
-DONE = ("skipped", "why")
+DONE = ("skipped", "why", "points", "order", "cannot")
 """What a sweep's document holds beside what was asked for: by the keys of the configurations that
-were tried and have no figure the reasons, and of what kind they are."""
+were tried and have no figure the reasons, and of what kind they are; and a ``span_document``."""
 TOGETHER_S = 0.2
 """Runs that end within so short a time are written together, for a transaction takes as long as a
 short run. A program that is killed loses no more than twice that, and a later try repeats it."""
@@ -65,6 +65,19 @@ def request_document(
     }
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document, order="sorted"))
     return plain
+
+
+def span_document(space: Space, cells: Iterable[SweepCell]) -> dict[str, Any]:
+    """Return what is known of a sweep before it runs: its size, and what of it cannot run.
+
+    What cannot run has no key: it is told by its number, in row-major order of the axes as
+    ``order`` names them, under its reason.
+    """
+    cannot: dict[str, list[int]] = {}
+    for cell in cells:
+        if cell.point.config is None:
+            cannot.setdefault(cell.skipped or "", []).append(cell.point.number)
+    return {"points": space.count, "order": list(space.by_name), "cannot": cannot}
 
 
 class SweepHeld(WorkFailed):
@@ -95,9 +108,13 @@ class SweepKeeper:
     """
 
     def __init__(
-        self, store: Store, group: Group, on_trouble: Callable[[ExplorerError], None]
+        self,
+        store: Store,
+        group: Group,
+        span: Mapping[str, Any],
+        on_trouble: Callable[[ExplorerError], None],
     ) -> None:
-        self._store = store
+        self._store, self._span = store, span
         self._keeping = Keeping(KIND, store, on_trouble, group=group.id, every_s=TOGETHER_S)
         self.group_id = group.id
         self._document: dict[str, Any] = without_holder(group.document)
@@ -119,10 +136,12 @@ class SweepKeeper:
         cls,
         store: Store,
         document: Mapping[str, Any],
+        span: Mapping[str, Any],
         on_trouble: Callable[[ExplorerError], None],
     ) -> SweepKeeper:
         """Enter a new sweep; raises what the store raises."""
-        keeper = cls(store, store.group(store.begin_group(KIND, dict(document))), on_trouble)
+        group = store.begin_group(KIND, {**document, **span})
+        keeper = cls(store, store.group(group), span, on_trouble)
         keeper.take_up()
         return keeper
 
@@ -131,6 +150,7 @@ class SweepKeeper:
         cls,
         store: Store,
         document: Mapping[str, Any],
+        span: Mapping[str, Any],
         on_trouble: Callable[[ExplorerError], None],
         into: str | None = None,
     ) -> SweepKeeper | None:
@@ -143,7 +163,7 @@ class SweepKeeper:
                 found = without_holder(group.document).items()
                 asked = {name: value for name, value in found if name not in DONE}
                 if asked == document:
-                    return cls(store, group, on_trouble)
+                    return cls(store, group, span, on_trouble)
         return None
 
     def take_up(self) -> None:
@@ -239,7 +259,7 @@ class SweepKeeper:
         return self._document_now()
 
     def _document_now(self) -> dict[str, Any]:
-        document = dict(self._document)
+        document = {**self._document, **self._span}
         if self._skipped:
             document["skipped"], document["why"] = dict(self._skipped), dict(self._why)
         if self._holder is not None:

@@ -16,7 +16,7 @@ from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.ahead import BuildAhead
 from gpuexplorer.search.document import sweep_document
-from gpuexplorer.search.keeping import SweepHeld, SweepKeeper, request_document
+from gpuexplorer.search.keeping import SweepHeld, SweepKeeper, request_document, span_document
 from gpuexplorer.search.least_launch import least_launch_s
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import SweepCell, cells_of
@@ -61,13 +61,17 @@ class SpaceSweep:
         self._store = store
         self._on_trouble = on_trouble or (lambda error: None)
         self._document: dict[str, Any] = {}
+        self._span: dict[str, Any] = {}
         self._keeper: SweepKeeper | None = None
         self.resumed = 0
         """Cells that an earlier try had finished."""
         if store is not None:
             self._document = request_document(space, workload, self.measuring, cells, devices)
+            self._span = span_document(space, cells)
             if resume:
-                self._keeper = SweepKeeper.find(store, self._document, self._on_trouble, into)
+                self._keeper = SweepKeeper.find(
+                    store, self._document, self._span, self._on_trouble, into
+                )
         self._found = self._keeper is not None
         self._begun = False
         if self._keeper is not None:
@@ -170,7 +174,9 @@ class SpaceSweep:
                     self.sweep.take(self._keeper.fill(self.cells))
                     self.resumed += waiting - self.waiting
             else:
-                self._keeper = SweepKeeper.begin(self._store, self._document, self._on_trouble)
+                self._keeper = SweepKeeper.begin(
+                    self._store, self._document, self._span, self._on_trouble
+                )
         except SweepHeld:
             raise
         except ExplorerError as error:

@@ -11,13 +11,21 @@ import pytest
 
 from gpuexplorer.calibration.store import ENVIRONMENT_VARIABLE as DATA_VARIABLE
 from gpuexplorer.cli import main
+from gpuexplorer.core.config import RunConfig, RunRequest
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import sweep_json
 from gpuexplorer.exchange.document import run_json, runs_json
 from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.history.store import Store
+from gpuexplorer.search.measuring import Measuring
+from gpuexplorer.search.space import Axis, Space
+from gpuexplorer.search.space_sweep import SpaceSweep
+from gpuexplorer.workloads.loader import load
+from tests.search.engine import MadeEngine
 from tests.support.cli import run_cli
 from tests.support.exchange import cache_text, made_run, made_sweep
+from tests.support.problems import device
 
 
 @pytest.fixture
@@ -114,6 +122,32 @@ def test_a_beginning_that_several_have_is_refused_with_their_names(
         store.add(msgspec.structs.replace(made_run(4), id=f"{first[:10]}9{'0' * 21}"))
     assert main([command, first[:10], str(file)]) == 2, "a group and a run begin so"
     assert main([command, first, str(file)]) == 0
+
+
+def test_the_report_of_a_sweep_that_was_stopped_says_how_much_of_it_was_measured(
+    tmp_path: Path,
+) -> None:
+    axes = (Axis("block.x", (1, 64, 8)), Axis("block.y", (1, 4, 64)))
+    space = Space(RunRequest(workload="matmul", device="cpu"), axes)
+    devices = DeviceList(devices=(device("opencl:0", threads=1),))
+    with Store.open() as store:
+        sweep = SpaceSweep(space, load()["matmul"], devices, Measuring(5), store=store)
+
+        def launch_s(config: RunConfig) -> float:
+            if sum(not cell.waiting for cell in sweep.cells) == 5:  # with the one that cannot run
+                raise KeyboardInterrupt
+            return 1e-3
+
+        with pytest.raises(KeyboardInterrupt):
+            sweep.run(MadeEngine(launch_s))
+        (group,) = store.groups()
+    assert main(["report", group.id, "sweep.html"]) == 0
+    page = (tmp_path / "sweep.html").read_text(encoding="utf-8")
+    assert "4 of 9 configurations were measured" in page
+    assert "1 could not run or were skipped (hatched)" in page
+    _, without = page.split("Without a result")
+    assert "block 64×64 has 4096 threads" in without
+    assert "block.x = 64, block.y = 64" in without
 
 
 @pytest.mark.parametrize(

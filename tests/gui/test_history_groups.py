@@ -174,7 +174,11 @@ def test_dragged_it_carries_no_id_of_a_run(bench: Panel) -> None:
 def sweep_parts() -> tuple[dict[str, Any], list[RunResult]]:
     sweep = made_sweep()
     skipped = {one.config.key: one.skipped for one in sweep.runs if one.skipped is not None}
-    document = {"schema": sweep.schema, "axes": sweep.axes, "skipped": skipped}
+    axes = {"block": [[64, 32, 1], *sweep.axes["block"]]}
+    document = {
+        "schema": sweep.schema, "axes": axes, "skipped": skipped, "points": 4, "order": ["block"],
+        "cannot": {"too many threads": [0]},
+    }  # fmt: skip
     return document, sweep.measured
 
 
@@ -235,8 +239,11 @@ def test_it_is_opened_in_its_view_after_a_restart(
         assert isinstance(held.result.tuning, Tuning) and held.result.tuning == TUNING
     elif kind == "sweep":
         found = held.to_document()
-        assert [one.values for one in found.runs] == [one.values for one in made_sweep().runs]
-        assert found.runs[2].skipped == "too large"
+        refused, *others = found.runs
+        assert [one.values for one in others] == [one.values for one in made_sweep().runs]
+        assert others[2].skipped == "too large"
+        assert (refused.skipped, refused.why) == ("too many threads", "cannot")
+        assert refused.values == {"block": [64, 32, 1]} and refused.config.block == (64, 32, 1)
     else:
         surface = held.surface
         assert (surface.best, surface.ties) == ((16, 1, 1), {(16, 2, 1)})

@@ -23,7 +23,7 @@ from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.exchange.table import Label
 from gpuexplorer.report.figure import variables
 from gpuexplorer.report.page import Report, report_page, write_report
-from gpuexplorer.report.whole import axis_values
+from gpuexplorer.report.whole import axis_values, sweep_of
 from tests.support.exchange import (
     cache_text,
     made_comparison,
@@ -159,7 +159,7 @@ def test_a_sweep_of_the_history_is_drawn_over_its_axes() -> None:
     rest = {
         "schema": sweep.schema,
         "axes": {"block": sweep.axes["block"], "size.N": [512], "precision": ["fp32"]},
-        "skipped": {},
+        "skipped": {sweep.runs[2].config.key: "too large"},
     }
     runs = sweep.measured
     assert axis_values(rest["axes"], runs[1].config) == {
@@ -169,7 +169,11 @@ def test_a_sweep_of_the_history_is_drawn_over_its_axes() -> None:
         "block.y": 2, "tunable.TILE": None, "threads": 7,
     }  # fmt: skip
     text = report_page(Report(runs=runs, rests=[rest]))
-    assert "2 of 2 configurations were measured" in text and "There is no chart" not in text
+    assert "2 of 3 configurations were measured" in text and "There is no chart" not in text
+    assert "1 could not run or were skipped" in text
+    found = sweep_of([rest | {"skipped": {}}], runs)  # as one that was stopped before the third
+    assert found is not None and found.points == 3
+    assert [one is not None for one in found.outcomes.outcomes] == [True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,11 @@ from gpuexplorer.core.errors import (
     WorkFailed,
     WrongResult,
 )
+from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sweep import Why, read_sweep, sweep_json
 from gpuexplorer.engine.errors import EngineKilled
 from gpuexplorer.history.store import Query, Store
+from gpuexplorer.report.whole import sweep_of
 from gpuexplorer.search import keeping
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
@@ -34,6 +36,7 @@ from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
 from tests.search.engine import MadeEngine
 from tests.support.problems import device
+from tests.support.results import made_config
 
 MATMUL = load()["matmul"]
 DEVICES = DeviceList(devices=(device("opencl:0", threads=1),))
@@ -106,6 +109,52 @@ def test_what_the_store_did_not_take_is_taken_over_and_not_measured_again(store:
     assert not {c.key for c in engine.asked[:7]} & {c.key for c in rest.asked}
     assert store.count(Query(group=second.group)) == 18
     assert store.groups("sweep")[0].finished
+
+
+@pytest.mark.parametrize("count", [4, 100])
+def test_a_sweep_in_the_history_is_what_it_was_however_far_it_came(
+    store: Store, count: int
+) -> None:
+    axes = (
+        Axis("variant", ("naive", "tiled")),
+        Axis("tunable.TILE", (8, 16)),
+        Axis("block", ((64, 64, 1), (8, 8, 1), (16, 16, 1), (16, 8, 1))),
+    )
+    sweep = made_sweep(store, space=Space(SPACE.base, axes))
+    try:
+        sweep.run(broken_after(count))
+    except KeyboardInterrupt:
+        assert sweep.waiting
+    (group,) = store.groups("sweep")
+    assert store.count(Query(group=group.id)) == min(count, 9)
+    runs = [store.get(row.id) for row in store.find(Query(group=group.id), limit=100)]
+    found = sweep_of([group.document], runs)
+    assert found is not None
+    before = sweep.document().outcomes
+    assert (found.points, list(found.axes)) == (16, ["variant", "tunable.TILE", "block"])
+    assert [one.id if isinstance(one, RunResult) else one for one in found.outcomes.outcomes] == [
+        one.id if isinstance(one, RunResult) else one for one in before.outcomes
+    ]
+    at = {str(one.values): one.config for one in found.runs if one.skipped is not None}
+    assert at[str({"variant": "tiled", "tunable.TILE": 16, "block": [64, 64, 1]})] == made_config(
+        variant="tiled", size=runs[0].config.size, device="opencl:0", block=(64, 64, 1), grid=None,
+        tunables={"TILE": 16}, threads=1,
+    )  # fmt: skip
+
+
+def test_a_group_without_the_reasons_of_what_cannot_run_is_continued_and_has_them_then(
+    store: Store,
+) -> None:
+    first = made_sweep(store)
+    with pytest.raises(KeyboardInterrupt):
+        first.run(broken_after(3))
+    (group,) = store.groups("sweep")
+    older = {k: v for k, v in group.document.items() if k not in ("points", "order", "cannot")}
+    assert older != group.document
+    store.change_group(group.id, document=older)
+    made_sweep(store, resume=True).run(MadeEngine())
+    (group,) = store.groups("sweep")
+    assert (group.document["points"], group.document["cannot"]) == (18, {})
 
 
 def test_skipped_configurations_are_remembered_with_their_reason(store: Store) -> None:

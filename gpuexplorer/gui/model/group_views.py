@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 
 from gpuexplorer.core.comparison import Comparison
-from gpuexplorer.core.config import Block, RunConfig, RunRequest
+from gpuexplorer.core.config import Block, RunRequest
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.fields import Count, Seconds
 from gpuexplorer.core.result import RunResult, not_verified
 from gpuexplorer.core.studies import STUDY_GROUP
-from gpuexplorer.core.sweep import SweepDocument, SweptRun, Why, sweep_json
+from gpuexplorer.core.sweep import SweepDocument, sweep_json
 from gpuexplorer.gui.model import compare_file, lab_file, map_file, sweep, tried
 from gpuexplorer.gui.model.compare_file import HeldComparison, ListedContestant
 from gpuexplorer.gui.model.ghosts import device_of
@@ -31,7 +31,7 @@ from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.grouped import document_of, ids_of
 from gpuexplorer.history.model import Group
 from gpuexplorer.history.store import Store
-from gpuexplorer.report.whole import axis_values, comparison_of
+from gpuexplorer.report.whole import axes_of, comparison_of, grouped_runs
 from gpuexplorer.search.block_grid import Grid
 from gpuexplorer.search.blockmap import MapCell
 from gpuexplorer.search.contestants import engine_of
@@ -111,37 +111,17 @@ def _tuning(whole: WholeGroup) -> Any:
     return found
 
 
-class _Skips(msgspec.Struct):
-    """What a sweep's group says of configurations without a figure, by their keys."""
-
-    skipped: dict[str, str] = {}
-    why: dict[str, Why] = {}
-
-
 def _sweep(whole: WholeGroup) -> Any:
-    axes = whole.document.get("axes")
-    if (
-        not isinstance(axes, dict)
-        or not axes
-        or not all(isinstance(v, list) for v in axes.values())
-    ):
+    axes = axes_of(whole.document)
+    if not axes:
         raise _cannot(whole, "its axes are missing")
     return sweep.decode(sweep_json(_sweep_document(whole, axes)), HISTORY)
 
 
 def _sweep_document(whole: WholeGroup, axes: Mapping[str, list[Any]]) -> SweepDocument:
     """Return the runs of a group as a sweep over some axes."""
-    entries = [
-        SweptRun(values=axis_values(axes, run.config), config=run.config, run=run)
-        for run in whole.runs
-    ]
     try:
-        said = msgspec.convert(whole.document, _Skips)
-        for key, reason in said.skipped.items():
-            config = msgspec.json.decode(key, type=RunConfig)
-            values = axis_values(axes, config)
-            why = said.why.get(key)
-            entries.append(SweptRun(values=values, config=config, skipped=reason, why=why))
+        entries = grouped_runs(axes, whole.document, whole.runs)
     except msgspec.MsgspecError as error:
         raise _cannot(whole, f"what it says of skipped configurations: {error}") from None
     name = whole.runs[0].config.workload
