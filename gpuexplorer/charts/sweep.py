@@ -23,6 +23,8 @@ from gpuexplorer.core.units import count, listed, plural
 
 MOST_LINES = 6
 MOST_PANELS = 12
+MOST_REASONS = 3
+"""Why figures cannot be true, of those that are not shown."""
 PANELS_A_ROW = 3
 LINES_HEIGHT = 1.05
 BEST_HEIGHT = 0.75
@@ -179,6 +181,9 @@ def _notes(sweep: SweepOutcomes, shape: _Shape, points: Points) -> list[str]:
                 "{number} cannot be true and are not shown.",
             )
         )
+        notes += [
+            f"SUSPECT: {suspect}." for suspect in list(dict.fromkeys(suspects))[:MOST_REASONS]
+        ]
     return [*notes, *words.checks_words(measured)]
 
 

@@ -28,7 +28,7 @@ FIGURES: dict[Figure, tuple[str, str]] = {
 NO_RANGE = (1.0, 10.0)
 """While nothing is known."""
 CANNOT_BE_TRUE = "cannot be true"
-"""Stands for a suspect result beside credible ones."""
+"""Stands for a suspect result, which is neither drawn nor ranked."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,7 @@ class Points:
     def of(cls, sweep: SweepOutcomes, figure: Figure | None = None) -> Points:
         """Return the points with a figure; None: operations, else bytes over time, else times."""
         axes = {name: tuple(values) for name, values in sweep.axes.items() if len(values) > 1}
-        outcomes = sweep.outcomes
-        if any(run.timing.suspect is None for run in sweep.measured):
-            outcomes = [CANNOT_BE_TRUE if _suspect(one) else one for one in outcomes]
+        outcomes = [CANNOT_BE_TRUE if _suspect(one) else one for one in sweep.outcomes]
         shown = [one for one in outcomes if isinstance(one, RunResult)]
         return cls(axes, np.arange(len(outcomes)), outcomes, _metric(shown, figure))
 

@@ -15,8 +15,9 @@ import pytest
 from gpuexplorer.charts import render, spec
 from gpuexplorer.charts.spec import ChartSpec, Panel, Series
 from gpuexplorer.charts.style import THEMES
-from gpuexplorer.charts.sweep import MOST_PANELS, chart_of_sweep
+from gpuexplorer.charts.sweep import MOST_PANELS, MOST_REASONS, chart_of_sweep
 from gpuexplorer.charts.sweep_panels import MOST_BARS
+from gpuexplorer.charts.sweep_points import Figure
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import RunResult, Throughput
 from gpuexplorer.core.sweep import SweepDocument, SweepOutcomes, SweptRun
@@ -195,6 +196,33 @@ def test_figures_that_cannot_be_true_are_not_shown_and_that_is_said() -> None:
     (line,) = kind(panels(chart)[0], "line")
     assert line.x.tolist() == [64, 256]
     assert "1 cannot be true and is not shown." in chart.notes
+    assert "SUSPECT: too fast." in chart.notes
+
+
+@pytest.mark.parametrize(
+    "axes", [BLOCKS, {**BLOCKS, "size.N": [64, 128]}, {"size.N": [64, 128]}, {"fill": ["a", "b"]}]
+)
+@pytest.mark.parametrize("figure", [None, "best"])
+def test_where_no_figure_can_be_true_none_is_drawn_or_the_best(
+    axes: dict[str, list[Any]], figure: Figure | None, tmp_path: Path
+) -> None:
+    document = sweep(axes)
+    runs = [
+        msgspec.structs.replace(e, run=msgspec.structs.replace(
+            e.run, timing=msgspec.structs.replace(e.run.timing, suspect=f"{i} times too fast")
+        )) if e.run is not None else e
+        for i, e in enumerate(document.runs)
+    ]  # fmt: skip
+    outcomes = msgspec.structs.replace(document, runs=runs).outcomes
+    chart = chart_of_sweep(outcomes, figure=figure)
+    for panel in panels(chart):
+        assert not any(kind(panel, name) for name in ("outline", "line", "points"))
+        assert all(len(stems.y) == 0 for stems in kind(panel, "stems"))
+        assert not any(np.isfinite(heat.z).any() for heat in kind(panel, "heat"))
+    many = len(outcomes.measured)
+    assert f"{many} cannot be true and are not shown." in chart.notes
+    assert 2 <= sum(note.startswith("SUSPECT") for note in chart.notes) <= MOST_REASONS
+    render.render(chart, tmp_path / "a.svg")
 
 
 def test_without_operations_bytes_are_shown_and_without_bytes_the_time() -> None:
