@@ -17,6 +17,8 @@ from gpuexplorer.core.units import listed, percent, plural, quantity, samples_wo
 
 STOPPED = {
     "time": "the time was up",
+    "samples": "it had as many samples as asked for",
+    "slower": "its first launches were slow enough to give it up",
     "noise": "the median was known well enough",
     "stable": "more samples did not narrow the median's interval",
     "race": "the race over a block map needed no more",
@@ -26,6 +28,7 @@ STOPPED = {
     "running": "still running",
     "crash": "its engine ended early",
     "hang": "its engine answered no more",
+    "interrupted": "its program ended before it did",
     "failed": "it failed after these samples",
     "imported": "measured by another program",
 }

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import time
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from gpuexplorer.charts.words import STOPPED, method_words
 from gpuexplorer.core.intervals import median_interval
 from gpuexplorer.core.statistics import summarize
+from gpuexplorer.engine import interleave
+from gpuexplorer.history.model import INTERRUPTED
+from gpuexplorer.measure import stop
 from gpuexplorer.measure.noise import Noise
 from gpuexplorer.measure.stop import NoiseReached, NoiseStable, StopRule, TimeUp
+from gpuexplorer.search import blockmap
+from tests.support.results import made_result
 from tests.support.synthetic import autoregression, drifting, rng
 
 Floats = npt.NDArray[np.float64]
@@ -30,6 +37,27 @@ def run(series: Floats, rules: list[StopRule], per_batch: int = 20) -> tuple[str
 def rules(seconds: float = 5.0) -> list[StopRule]:
     noise = Noise()
     return [NoiseReached(noise=noise), NoiseStable(noise=noise), TimeUp(seconds)]
+
+
+RULES: dict[str, str] = {
+    name: found.reason
+    for name, found in vars(stop).items()
+    if isinstance(getattr(found, "reason", None), str)
+}
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [*RULES.values(), interleave.STOPPED_BY, blockmap.STOPPED_BY,
+     INTERRUPTED],
+)  # fmt: skip
+def test_whatever_ends_a_run_has_words(reason: str) -> None:
+    assert {"TimeUp", "Enough", "Slower", "NoiseReached", "NoiseStable"} <= RULES.keys()
+    result = made_result(samples=20)
+    timing = msgspec.structs.replace(result.timing, stopped_by=reason)
+    said = method_words(msgspec.structs.replace(result, timing=timing))
+    assert said.endswith(f"; 20 samples; {STOPPED[reason]}.")
+    assert " " in STOPPED[reason]
 
 
 def test_time_is_up_only_after_a_sample() -> None:
