@@ -26,13 +26,22 @@ from gpuexplorer.core.compared import (
     document_and_runs,
     without_runs,
 )
-from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.errors import ExplorerError, InputError, WrongResult
 from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.units import percent, plural, quantity, rounds_words, speed, speed_interval
+from gpuexplorer.core.units import (
+    count,
+    percent,
+    plural,
+    quantity,
+    rounds_words,
+    speed,
+    speed_interval,
+)
 from gpuexplorer.core.verdict import TOLERANCE
 from gpuexplorer.engine.interpreters import BUILT_IN
+from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.results.comparison import sheet_of
 from gpuexplorer.search.compare import (
@@ -79,10 +88,7 @@ def _measure(
     with SideBySide(lambda engine: open_session(options, engine or BUILT_IN)) as engines:
         contestants = contestants_of(wanted, engines.devices, general)
         if options.stored:
-            result = _partly_stored(engines, contestants, wanted, options, keeping)
-            new = [c.run for c, one in zip(result.contestants, wanted, strict=True)
-                   if one.stored is None]  # fmt: skip
-            return _deliver(result, options, keeping, new)
+            return _partly_stored(engines, contestants, options, keeping)
         comparing = Comparing(
             contestants,
             tolerance=options.same_within or TOLERANCE,
@@ -139,27 +145,56 @@ def _wanted(options: argparse.Namespace) -> list[ContestantRequest]:
 
 
 def _partly_stored(
-    engines: SideBySide,
+    engines: SideBySide[EngineSession],
     contestants: Sequence[ContestantConfig],
-    wanted: Sequence[ContestantRequest],
     options: argparse.Namespace,
     keeping: Keeping,
-) -> ComparisonResult:
-    """Measure the configurations, each by itself, and hold them against the stored runs."""
-    runs = []
-    fresh = sum(one.stored is None for one in wanted)
-    for contestant in contestants:
-        if contestant.stored is not None:
-            runs.append(contestant.stored)
-            continue
-        assert contestant.workload is not None  # as every configuration has
-        seconds = (options.seconds or AT_MOST_S) / fresh
-        how = RunOptions(seconds=seconds, max_noise=TOLERANCE, allow_long=options.yes)
-        session = engines.measures(contestant.engine)
-        runs.append(session.measure(contestant.config, contestant.workload, how).result())
-        keeping.take(runs=runs[-1:])
-    known = {one.stored.id for one in contestants if one.stored is not None}
-    return _apart(runs, options, {run.id for run in runs} - known)
+) -> int:
+    """Measure the configurations, each by itself, and hold them against the stored runs.
+
+    What ends it early is followed by what was measured by then, the samples of the run under way
+    among it, but for one whose result is wrong.
+    """
+    runs = [one.stored for one in contestants]
+    to_measure = [i for i, run in enumerate(runs) if run is None]
+    seconds = (options.seconds or AT_MOST_S) / len(to_measure)
+    how = RunOptions(seconds=seconds, max_noise=TOLERANCE, allow_long=options.yes)
+    done = 0
+
+    def deliver() -> int:
+        """Deliver what there is; 0 where nothing was measured."""
+        new = [run for i in to_measure if (run := runs[i]) is not None]
+        if not new:
+            return 0
+        result = _apart([run for run in runs if run is not None], options, {r.id for r in new})
+        return _deliver(result, options, keeping, new)
+
+    try:
+        for at in to_measure:
+            one = contestants[at]
+            assert one.workload is not None  # as every configuration has
+            session = engines.take_turn(one.engine)
+            try:
+                run = runs[at] = session.measure(one.config, one.workload, how).result()
+            except WrongResult:
+                raise
+            except (KeyboardInterrupt, ExplorerError):
+                runs[at] = session.partial()
+                raise
+            done += 1
+            keeping.take(runs=[run])
+    except KeyboardInterrupt:
+        if all(runs[i] is None for i in to_measure):
+            say("gpuexplorer: stopped before the first sample")
+            return EXIT_INTERRUPTED
+        deliver()
+        total = len(to_measure)
+        say(f"gpuexplorer: stopped with {count(done)} of {count(total)} configurations done")
+        return EXIT_INTERRUPTED
+    except ExplorerError:
+        deliver()
+        raise
+    return deliver()
 
 
 def _apart(

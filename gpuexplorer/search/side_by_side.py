@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Protocol
+from functools import partial
+from typing import Generic, Protocol, TypeVar
 
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
@@ -36,13 +37,16 @@ class Seat(Measures, Protocol):
         """End the engine, or give it back."""
 
 
-class SideBySide(Closing):
+S = TypeVar("S", bound=Seat)
+
+
+class SideBySide(Closing, Generic[S]):
     """An engine for each word, started when it is first asked; use it in a ``with`` statement."""
 
-    def __init__(self, open_seat: Callable[[str | None], Seat]) -> None:
+    def __init__(self, open_seat: Callable[[str | None], S]) -> None:
         """``open_seat`` starts the engine that a word means, None for the built-in one."""
         self._open = open_seat
-        self._seats: dict[str | None, Seat] = {}
+        self._seats: dict[str | None, S] = {}
         self._latest: str | None = None
         self.restless: list[str] = []
         """The engines that kept the processor busy in another's turn."""
@@ -62,16 +66,16 @@ class SideBySide(Closing):
                 error.what = f"engine '{engine}': {error.what}"
             raise
 
-    def _seat(self, engine: str | None) -> Seat:
+    def _seat(self, engine: str | None) -> S:
         if engine not in self._seats:
             self._seats[engine] = self._open(engine)
         return self._seats[engine]
 
     def measures(self, engine: str | None) -> Measures:
         """Return what measures in an engine, in its turn."""
-        return _InTurn(self, engine)
+        return _InTurn(partial(self.take_turn, engine))
 
-    def take_turn(self, engine: str | None) -> Seat:
+    def take_turn(self, engine: str | None) -> S:
         """Return an engine once the others have left the processor alone."""
         seat = self._seat(engine)
         others = {other: s.pid for other, s in self._seats.items() if other != engine}
@@ -87,9 +91,9 @@ class SideBySide(Closing):
 class _InTurn:
     """Stands for a session where one is asked for."""
 
-    def __init__(self, engines: SideBySide, engine: str | None) -> None:
-        self._engines, self._engine = engines, engine
+    def __init__(self, take_turn: Callable[[], Seat]) -> None:
+        self._take_turn = take_turn
 
     def measure(self, config: RunConfig, workload: Workload, options: RunOptions) -> RunRecord:
         """Measure as ``EngineSession.measure`` does."""
-        return self._engines.take_turn(self._engine).measure(config, workload, options)
+        return self._take_turn().measure(config, workload, options)

@@ -18,7 +18,8 @@ import psutil
 import pytest
 
 from gpuexplorer.cli import main
-from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.core.compared import ComparisonResult
+from gpuexplorer.core.errors import WorkFailed, WrongResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import shared_environment
 from gpuexplorer.core.units import count
@@ -35,6 +36,7 @@ from tests.support.kernels import (
     write_article,
     write_vector,
 )
+from tests.support.results import made_result
 
 
 def test_the_articles_kernel_runs_unchanged(tmp_path: Path) -> None:
@@ -294,3 +296,86 @@ def test_a_comparison_that_an_error_ends_is_written_as_far_as_it_went(
     contestants = json.loads(made.read_bytes())["contestants"]
     assert [len(one["turns_s"]) for one in contestants] == [2, 2]
     assert "the engine died" in capsys.readouterr().err
+
+
+OLD = msgspec.structs.replace(
+    made_result(size={"N": 64}, grid=(4, 4, 1), threads=1), id="000001" + "0" * 26
+)
+STORED = ("compare", "000001", "16x16", "8x8", "--stored", "--device", "cpu", "--size", "64")
+
+
+@pytest.mark.parametrize("by", [KeyboardInterrupt(), WorkFailed("the engine died")])
+def test_configurations_beside_stored_runs_are_kept_as_far_as_they_were_measured(
+    by: BaseException,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The second one ends early, with samples of its own."""
+    measure, turns = EngineSession.measure, itertools.count()
+
+    def fails(self: EngineSession, *how: Any, **told: Any) -> RunRecord:
+        record = measure(self, *how, **told)
+        if next(turns):
+            raise by
+        return record
+
+    history, made = tmp_path / "history.sqlite", tmp_path / "compared.json"
+    with Store.open(history) as store:
+        store.add(OLD)
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(history))
+    monkeypatch.setattr(EngineSession, "measure", fails)
+    code = main([*STORED, "--seconds", "0.4", "--json", str(made)])
+    assert code == (130 if isinstance(by, KeyboardInterrupt) else 1)
+    result = msgspec.json.decode(made.read_bytes(), type=ComparisonResult)
+    ids = [one.run.id for one in result.contestants]
+    assert ids[0] == OLD.id and len(set(ids)) == 3
+    with Store.open_to_read(history) as store:
+        assert {row.id for row in store.find(Query())} == set(ids)
+        (group,) = store.groups("comparison")
+        assert group.finished and store.group(group.id).document is not None
+    told = capsys.readouterr()
+    assert "16×16" in told.out and "8×8" in told.out
+    if isinstance(by, KeyboardInterrupt):
+        assert "stopped with 1 of 2 configurations done" in told.err
+    else:
+        assert "the engine died" in told.err
+
+
+def test_an_interrupt_before_the_first_sample_beside_stored_runs_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(self: EngineSession, *how: Any, **told: Any) -> RunRecord:
+        raise KeyboardInterrupt
+
+    history = tmp_path / "history.sqlite"
+    with Store.open(history) as store:
+        store.add(OLD)
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(history))
+    monkeypatch.setattr(EngineSession, "measure", interrupted)
+    assert main([*STORED]) == 130
+    assert "stopped before the first sample" in capsys.readouterr().err
+    with Store.open_to_read(history) as store:
+        assert store.count(Query()) == 1 and not store.groups("comparison")
+
+
+def test_a_wrong_result_beside_stored_runs_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measure, turns = EngineSession.measure, itertools.count()
+
+    def wrong(self: EngineSession, *how: Any, **told: Any) -> RunRecord:
+        record = measure(self, *how, **told)
+        if next(turns):
+            raise WrongResult("the result is wrong")
+        return record
+
+    history, made = tmp_path / "history.sqlite", tmp_path / "compared.json"
+    with Store.open(history) as store:
+        store.add(OLD)
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(history))
+    monkeypatch.setattr(EngineSession, "measure", wrong)
+    assert main([*STORED, "--seconds", "0.4", "--json", str(made)]) == 1
+    result = msgspec.json.decode(made.read_bytes(), type=ComparisonResult)
+    assert len(result.contestants) == 2
+    assert "the result is wrong" in capsys.readouterr().err

@@ -108,7 +108,7 @@ class CompareJob(EngineJob):
         """Return the time without pauses, in seconds."""
         return time.monotonic() - self.waited_s
 
-    def _check(self, contestant: ContestantConfig, engines: SideBySide) -> None:
+    def _check(self, contestant: ContestantConfig, engines: SideBySide[Seat]) -> None:
         """Raise what keeps a contestant from running in its own engine, with its name."""
         if contestant.engine == self._present.options.python or contestant.workload is None:
             return  # what the window's engine can run was looked at before
