@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gpuexplorer.cli import EXIT_INTERRUPTED
+from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.cli.sessions import open_session, python_of
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
+from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.language import tr
 from gpuexplorer.lessons.lesson import Lesson
 from gpuexplorer.lessons.loader import (
@@ -132,24 +136,49 @@ def _check(options: argparse.Namespace) -> int:
     lessons = lessons_named(options.lessons, workloads)
     if options.exercise is not None and len(lessons) > 1:
         raise InputError("--exercise is for one lesson", remedy="name one")
-    documents = []
+    documents: list[dict[str, Any]] = []
     good = True
     with open_session(options) as session:
-        bench = Bench(session, session.devices(), workloads, python_of(options))
-        for lesson in lessons:
-            if options.exercise is not None:
-                asks = _solve(lesson, options.exercise, bench)
-                documents.append({"lesson": lesson.name, "asks": [_ask(one) for one in asks]})
-                good &= is_solved(asks)
-                _say(options, lesson, [(one.met, tr(one.words)) for one in asks])
-                continue
-            claims = claims_of(lesson, _measured(lesson, bench))
-            documents.append({"lesson": lesson.name, "claims": [_claim(one) for one in claims]})
-            good &= all(one.holds for one in claims if one.claim.kind != "card")
-            _say(options, lesson, [(one.holds, _claim_words(lesson, one)) for one in claims])
-    if options.json is not None:
-        write_document(options.json, pretty_json({"schema": SCHEMA, "lessons": documents}))
-    return 0 if good else 1
+        try:
+            bench = Bench(session, session.devices(), workloads, python_of(options))
+            for lesson in lessons:
+                good &= _check_one(lesson, bench, options, documents)
+        except KeyboardInterrupt:
+            _deliver(documents, options)
+            done, total = len(documents), len(lessons)
+            say(f"gpuexplorer: stopped after {done} of {total} lessons")
+            return EXIT_INTERRUPTED
+        except ExplorerError:
+            if documents:
+                _deliver(documents, options)
+                done, total = len(documents), len(lessons)
+                say(f"gpuexplorer: ended after {done} of {total} lessons")
+            raise
+        code = _deliver(documents, options)
+    return code if good else 1
+
+
+def _check_one(
+    lesson: Lesson, bench: Bench, options: argparse.Namespace, documents: list[dict[str, Any]]
+) -> bool:
+    """Measure a lesson, print what came of it and add its document; return whether all is well."""
+    if options.exercise is not None:
+        asks = _solve(lesson, options.exercise, bench)
+        documents.append({"lesson": lesson.name, "asks": [_ask(one) for one in asks]})
+        _say(options, lesson, [(one.met, tr(one.words)) for one in asks])
+        return is_solved(asks)
+    claims = claims_of(lesson, _measured(lesson, bench))
+    documents.append({"lesson": lesson.name, "claims": [_claim(one) for one in claims]})
+    _say(options, lesson, [(one.holds, _claim_words(lesson, one)) for one in claims])
+    return all(one.holds for one in claims if one.claim.kind != "card")
+
+
+@interrupts_held()
+def _deliver(documents: Sequence[dict[str, Any]], options: argparse.Namespace) -> int:
+    """Write what came of the lessons that are done, and return the exit code."""
+    delivery = Delivery(json=options.json, verbose=options.verbose)
+    delivery.document(lambda: pretty_json({"schema": SCHEMA, "lessons": documents}))
+    return delivery.code
 
 
 def _measured(lesson: Lesson, bench: Bench) -> dict[str, Measured]:

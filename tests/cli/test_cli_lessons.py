@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 from gpuexplorer.cli import main
+from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.lessons.lesson import Lesson
 from gpuexplorer.lessons.loader import lesson_folders, shipped_folder
+from gpuexplorer.lessons.measured import Measured
+from gpuexplorer.lessons.measuring import Bench
 from gpuexplorer.lessons.progress import Done, Progress, keep_progress
 from tests.backends.opencl_support import device
 
@@ -63,6 +67,30 @@ def test_a_folder_is_checked_and_an_exercise_solved(
     assert capsys.readouterr().out.rstrip().endswith("and yours is 1: met.")
     assert main(["lessons", "check", "bank-conflicts", "--exercise", "tiled"]) == 1
     assert capsys.readouterr().out.rstrip().endswith("and yours is 32: not yet.")
+
+
+@pytest.mark.parametrize("by", [KeyboardInterrupt(), WorkFailed("the engine died")])
+def test_lessons_that_were_checked_are_written_when_the_next_one_ends_early(
+    by: BaseException,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def found(lesson: Lesson, bench: Bench) -> dict[str, Measured]:
+        if lesson.name == "coalescing":
+            raise by
+        return {}
+
+    monkeypatch.setattr("gpuexplorer.cli.lessons._measured", found)
+    file = tmp_path / "checked.json"
+    code = main(["lessons", "check", "bank-conflicts", "coalescing", "tiling", "--json", str(file)])
+    (checked,) = json.loads(file.read_bytes())["lessons"]
+    assert checked["lesson"] == "bank-conflicts" and checked["claims"]
+    told = capsys.readouterr().err
+    if isinstance(by, KeyboardInterrupt):
+        assert code == 130 and "stopped after 1 of 3 lessons" in told
+    else:
+        assert code == 1 and "ended after 1 of 3 lessons" in told and "the engine died" in told
 
 
 @counts
