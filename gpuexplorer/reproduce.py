@@ -30,8 +30,13 @@ def command_of(result: RunResult) -> str | None:
         result.config,
         kernels_of(result),
         engine=result.environment.engine,
-        agreed=result.timing.median_s > LONG_S,
+        agreed=is_long(result.timing.median_s),
     )
+
+
+def is_long(median_s: float | None) -> bool:
+    """Return whether what measures a run again has to agree to long launches: None, not known."""
+    return median_s is not None and median_s > LONG_S
 
 
 def kernels_of(result: RunResult) -> list[Path]:
@@ -99,10 +104,11 @@ def python_script(
     *,
     seconds: float | None = None,
     engine: str | None = None,
+    agreed: bool = False,
 ) -> str:
     """Return a short Python script that runs this configuration and prints its figures.
 
-    ``engine`` is as for ``command_line``.
+    ``engine`` and ``agreed`` are as for ``command_line``.
     """
     arguments = arguments_of(config)
     if seconds is not None:
@@ -111,6 +117,8 @@ def python_script(
         arguments["kernels"] = [str(folder) for folder in kernels]
     if engine is not None:
         arguments["python"] = engine
+    if agreed:
+        arguments["allow_long"] = True
     lines = "".join(f"    {name}={value!r},\n" for name, value in arguments.items())
     return (
         "import gpuexplorer\n"

@@ -147,9 +147,9 @@ def test_only_what_differs_from_the_defaults_is_named() -> None:
     )
 
 
-@given(CONFIGS)
+@given(CONFIGS, st.booleans())
 @settings(deadline=None)
-def test_the_script_calls_run_with_the_same_arguments(config: RunConfig) -> None:
+def test_the_script_calls_run_with_the_same_arguments(config: RunConfig, agreed: bool) -> None:
     import gpuexplorer.api
 
     seen: dict[str, object] = {}
@@ -164,12 +164,13 @@ def test_the_script_calls_run_with_the_same_arguments(config: RunConfig) -> None
         seen.update(arguments, workload=workload)
         return Result()
 
-    script = python_script(config, seconds=0.25)
+    script = python_script(config, seconds=0.25, agreed=agreed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gpuexplorer.api, "run", run)
         exec(compile(script, "script", "exec"), {})
     wanted = asked_for(config)
     assert seen.pop("seconds") == 0.25
+    assert seen.pop("allow_long", False) == agreed
     for name in ("workload", "variant", "size", "precision", "device"):
         assert seen.pop(name) == getattr(wanted, name)
     assert seen.pop("block", None) == wanted.block

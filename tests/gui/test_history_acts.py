@@ -15,6 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core.result import Origin
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.ghosts import Ghost
@@ -287,3 +288,47 @@ def test_a_run_that_cannot_be_read_is_told_and_the_others_are_copied(
         bench.panel.acts.ask("copy")
     assert f"run '{numbers(1)[0]}' in the history cannot be read" in said.args[0].text
     assert QApplication.clipboard().text().count("gpuexplorer run matmul") == 2
+
+
+@pytest.mark.parametrize(("wanted", "ours"), [("copy", "gpuexplorer run"), ("script", "run(")])
+def test_a_run_of_another_program_is_not_copied_as_one_of_ours(
+    qtbot: QtBot, bench: Bench, wanted: str, ours: str
+) -> None:
+    """It has the name of a workload of ours, whose kernel is another one."""
+    origin = Origin(program="NVBench", file="bench.json", what="matmul")
+    foreign = [numbered_run(n, workload="matmul", origin=origin) for n in (7, 8)]
+    with Store.open(bench.path) as store:
+        store.add_all(foreign)
+    until(qtbot, lambda: bench.model.rowCount() == 8)
+    acts, clipboard = bench.panel.acts, QApplication.clipboard()
+    clipboard.setText("before")
+    bench.choose(foreign[0].id)
+    with qtbot.waitSignal(acts.message) as said:
+        acts.ask(wanted)
+    assert said.args == ["Another program measured this: no command of GPU Explorer measures it "
+                         "again."]  # fmt: skip
+    assert clipboard.text() == "before"
+    if wanted == "script":
+        return  # of one run alone
+    bench.choose(*numbers(1), *(run.id for run in foreign))
+    with qtbot.waitSignal(acts.message) as said:
+        acts.ask(wanted)
+    assert said.args == [
+        "The command line is on the clipboard. 2 runs of other programs are left out."
+    ]
+    assert clipboard.text().count(ours) == 1
+
+
+@pytest.mark.parametrize(("wanted", "agreed"), [("copy", "--yes"), ("script", "allow_long=True")])
+def test_a_run_of_long_launches_is_copied_with_the_agreement_to_them(
+    qtbot: QtBot, bench: Bench, wanted: str, agreed: str
+) -> None:
+    long = numbered_run(4999, workload="matmul")
+    with Store.open(bench.path) as store:
+        store.add(long)
+    until(qtbot, lambda: bench.model.rowCount() == 7)
+    for run_id, is_long in ((numbers(1)[0], False), (long.id, True)):
+        bench.choose(run_id)
+        with qtbot.waitSignal(bench.panel.acts.message):
+            bench.panel.acts.ask(wanted)
+        assert (agreed in QApplication.clipboard().text()) == is_long

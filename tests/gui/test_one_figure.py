@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.words import interval_words
@@ -117,3 +117,29 @@ def test_a_note_on_noise_says_the_figure_of_the_headline_above_it(
     noisy(0.06)
     assert find(window, "precisionOfMedian", QLabel).text().startswith("± 6 % (95 %)")
     assert "only to 6 %" in insight.notes.text()
+
+
+def test_a_shown_run_of_long_launches_is_copied_with_the_agreement_to_them(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    small(qtbot, window)
+    run = wait_measured(qtbot, window)
+    window.session.set_live(False)
+    until(qtbot, lambda: run.over)
+    insight, usual = window.insight, run.summary
+    assert usual is not None
+
+    def copied(median_s: float) -> tuple[bool, bool]:
+        """Show such a median; return whether what is copied, and the tip of it, agree."""
+        run.summary = dataclasses.replace(usual, median_s=median_s)
+        insight.show_run(run)
+        insight.copy_command()
+        command = QApplication.clipboard().text()
+        insight.copy_script()
+        return "--yes" in command, "allow_long=True" in QApplication.clipboard().text()
+
+    assert copied(usual.median_s) == (False, False)
+    assert copied(5.0) == (True, True)
+    until(qtbot, lambda: "--yes" in insight.command_button.toolTip())
+    window.session.experiment.set_block((2, 64, 1))  # a run that nobody knows to be long
+    assert copied(5.0) == (False, False)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from PySide6.QtCore import QObject, QPoint, Qt, Signal, SignalInstance
@@ -43,8 +43,19 @@ SHOWN_DIFFERENCES = 8
 
 OF_ONE_RUN = ("ghost", "export", "script", "baseline")
 Rows = list[Row]
-Repeatable = tuple[RunConfig, Environment | None]
-"""What a run was, and where, if that is known: enough to have it again."""
+FOREIGN = "Another program measured this: no command of GPU Explorer measures it again."
+
+
+class Repeatable(NamedTuple):
+    """What a run was, where, and how long its launches took: enough to have it again."""
+
+    config: RunConfig
+    environment: Environment
+    median_s: float
+    foreign: bool = False
+    """Whether another program measured it."""
+
+
 COMMANDS_COPIED = "The command line is on the clipboard.", "The command lines are on the clipboard."
 SCRIPTS_COPIED = (
     "The Python script is on the clipboard.",
@@ -321,7 +332,8 @@ class HistoryActions(QObject):
         hand.
         """
         here: dict[str, Repeatable] = {
-            entry.id: (entry.config, entry.environment) for entry in self._history
+            entry.id: Repeatable(entry.config, entry.environment, entry.summary.median_s)
+            for entry in self._history
         }
         known = [here[row.id] for row in rows if row.id in here]
         if len(known) == len(rows):
@@ -333,14 +345,24 @@ class HistoryActions(QObject):
             damaged = [error for error in found if isinstance(error, StoreDamaged)]
             read = [run for run in found if not isinstance(run, StoreDamaged)]
             if read:
-                then([(run.config, run.environment) for run in read])
+                then(
+                    [
+                        Repeatable(
+                            run.config,
+                            run.environment,
+                            run.timing.median_s,
+                            run.origin is not None,
+                        )
+                        for run in read
+                    ]
+                )
             if damaged:
                 self._failed(damaged[0])
 
         self._with_store(lambda store: store.get_all(ids, samples=False), got)
 
     def _restore(self, rows: Rows) -> None:
-        self._with_configs(rows[:1], lambda known: self.restore_asked.emit(known[0][0]))
+        self._with_configs(rows[:1], lambda known: self.restore_asked.emit(known[0].config))
 
     def _copy(
         self,
@@ -349,18 +371,29 @@ class HistoryActions(QObject):
         between: str,
         rows: Rows,
     ) -> None:
-        def again(config: RunConfig, ran: Environment | None) -> str:
-            if ran is None:
-                return make(config, self.kernel_folders())
-            own = Path(ran.kernels) if ran.kernels else None
+        def again(run: Repeatable) -> str:
+            own = Path(run.environment.kernels) if run.environment.kernels else None
             here = own is not None and own.is_absolute()  # else it came without its place
             folders = [own] if own is not None and here else self.kernel_folders()
-            return make(config, folders, engine=ran.engine)
+            agreed = reproduce.is_long(run.median_s)
+            return make(run.config, folders, engine=run.environment.engine, agreed=agreed)
 
         def copy(known: list[Repeatable]) -> None:
-            text = between.join(again(*one) for one in known)
-            QApplication.clipboard().setText(text)
-            self.message.emit(plural(len(known), *copied))
+            ours = [run for run in known if not run.foreign]
+            if not ours:
+                self.message.emit(FOREIGN)
+                return
+            QApplication.clipboard().setText(between.join(again(run) for run in ours))
+            told = [plural(len(ours), *copied)]
+            if left_out := len(known) - len(ours):
+                told.append(
+                    plural(
+                        left_out,
+                        "{number} run of another program is left out.",
+                        "{number} runs of other programs are left out.",
+                    )
+                )
+            self.message.emit(" ".join(told))
 
         self._with_configs(rows[:MAX_COPIED], copy)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import is_not
 from pathlib import Path
 
@@ -70,6 +70,8 @@ class InsightPanel(ScrollArea):
         self.engine: str | None = None
         """The word for the engine that measures; None: the built-in one."""
         self._config: RunConfig | None = None
+        self._long: RunConfig | None = None
+        """That of the run that is shown, where its launches take long."""
         self._notes: Steady[str] = Steady()
         self._noted: int | None = None
         self._announced: int | None = None
@@ -218,6 +220,9 @@ class InsightPanel(ScrollArea):
             self.teaches.setText(tr(teaches))
         for button in (self.command_button, self.script_button):
             button.setEnabled(config is not None)
+        self._show_tips_soon()
+
+    def _show_tips_soon(self) -> None:
         if not self._tips_due:  # once the knobs' move is on its way to the engine
             self._tips_due = True
             QTimer.singleShot(0, self, self._show_tips)
@@ -228,10 +233,12 @@ class InsightPanel(ScrollArea):
             (self.command_button, reproduce.command_line),
             (self.script_button, reproduce.python_script),
         ):
-            command = (
-                NO_RUN if config is None else make(config, self.kernel_folders, engine=self.engine)
-            )
-            button.setToolTip(as_is(command))
+            button.setToolTip(as_is(NO_RUN if config is None else self._again(config, make)))
+
+    def _again(self, config: RunConfig, make: Callable[..., str]) -> str:
+        """Return what measures the knobs' configuration, as ``make`` writes it."""
+        agreed = config == self._long
+        return make(config, self.kernel_folders, engine=self.engine, agreed=agreed)
 
     def show_run(self, run: Run | None) -> None:
         """Show a run's figures as far as they are known."""
@@ -245,11 +252,21 @@ class InsightPanel(ScrollArea):
         before, self._shown = self._shown, shown
         anew = before is None or any(map(is_not, shown, before))  # about once a second
         if anew:
+            self._note_long(run)
             self._show_figures(*shown)
             self._announce(run)
         self._show_notes(run, anew)
         self.phases.show_phases(self._phases_of(run))
         self.memory.show_memory(record.memory if record is not None else None)
+
+    def _note_long(self, run: Run | None) -> None:
+        """Have what is copied agree to long launches where the run that is shown has such."""
+        median_s = run.summary.median_s if run is not None and run.summary is not None else None
+        before, self._long = self._long, None
+        if run is not None and reproduce.is_long(median_s):
+            self._long = run.config
+        if before != self._long:
+            self._show_tips_soon()
 
     def _announce(self, run: Run | None) -> None:
         """Have a run's figures said once, as soon as they have an interval."""
@@ -379,17 +396,13 @@ class InsightPanel(ScrollArea):
     def copy_command(self) -> None:
         """Put the run's command line on the clipboard."""
         if self._config is not None:
-            QApplication.clipboard().setText(
-                reproduce.command_line(self._config, self.kernel_folders, engine=self.engine)
-            )
+            QApplication.clipboard().setText(self._again(self._config, reproduce.command_line))
             self.copied.emit("The command line is on the clipboard.")
 
     def copy_script(self) -> None:
         """Put a Python script of the run on the clipboard."""
         if self._config is not None:
-            QApplication.clipboard().setText(
-                reproduce.python_script(self._config, self.kernel_folders, engine=self.engine)
-            )
+            QApplication.clipboard().setText(self._again(self._config, reproduce.python_script))
             self.copied.emit("The Python script is on the clipboard.")
 
 
