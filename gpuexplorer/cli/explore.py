@@ -26,11 +26,12 @@ from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.compared import runs_apart
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
-from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.errors import ExplorerError, WorkFailed, WrongResult, without_frames
 from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.units import quantity, speed_than
+from gpuexplorer.core.units import plural, quantity, speed_than
+from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.exchange import atomic_file, write_error
 from gpuexplorer.workloads.choose import complete, device_for_variant, find_device
@@ -54,11 +55,16 @@ BAR_CELLS = 24
 
 @dataclass(frozen=True)
 class Outcome:
-    """One configuration with its document, or the reason it was skipped."""
+    """One configuration with its document, or the error for which it was skipped."""
 
     config: RunConfig
     result: RunResult | None
-    skipped: str = ""
+    error: ExplorerError | None = None
+
+    @property
+    def skipped(self) -> str:
+        """The reason why it has no document; empty for one that has."""
+        return str(self.error) if self.error is not None else ""
 
     @property
     def label(self) -> str:
@@ -105,7 +111,22 @@ def _explore(options: argparse.Namespace, folder: Path) -> int:
         with interrupts_held():
             _write(folder, workload, outcomes, results, delivery)
             delivery.show(lambda: _conclude(folder, outcomes))
-    return EXIT_INTERRUPTED if interrupted else delivery.code
+            code = delivery.code or _exit_code(outcomes)
+    return EXIT_INTERRUPTED if interrupted else code
+
+
+def _exit_code(outcomes: list[Outcome]) -> int:
+    """Return 1 when work failed that the device was to do, and say what was wrong; else 0."""
+    errors = [o.error for o in outcomes if isinstance(o.error, WorkFailed | EngineGone)]
+    if wrong := sum(isinstance(error, WrongResult) for error in errors):
+        say(
+            plural(
+                wrong,
+                "gpuexplorer: {number} configuration gave a wrong result",
+                "gpuexplorer: {number} configurations gave a wrong result",
+            )
+        )
+    return WorkFailed.exit_code if errors else 0
 
 
 def _results_folder() -> Path:
@@ -146,7 +167,7 @@ def _measure(session: EngineSession, workload: Workload, config: RunConfig) -> O
         options = RunOptions(seconds=SECONDS_EACH)
         result = session.measure(config, workload, options).result()
     except ExplorerError as error:
-        return Outcome(config, None, str(error))
+        return Outcome(config, None, without_frames(error))
     return Outcome(result.config, result)
 
 

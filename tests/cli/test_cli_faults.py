@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import os
@@ -18,11 +19,13 @@ import psutil
 import pytest
 
 from gpuexplorer.cli import main
+from gpuexplorer.cli.explore import explore
 from gpuexplorer.core.compared import ComparisonResult
-from gpuexplorer.core.errors import WorkFailed, WrongResult
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed, WrongResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sharing import shared_environment
 from gpuexplorer.core.units import count
+from gpuexplorer.engine.errors import EngineGone, EngineKilled
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.history.model import Query
@@ -207,6 +210,7 @@ def test_an_interrupt_that_python_cannot_raise_where_it_comes_is_not_lost() -> N
 AFTER_THE_END = """
 import os, signal, sys
 from gpuexplorer.cli import main
+from gpuexplorer.cli.explore import explore
 sys.argv = ["gpuexplorer", "--version"]
 code = main()
 os.kill(os.getpid(), signal.SIGINT)
@@ -379,3 +383,40 @@ def test_a_wrong_result_beside_stored_runs_is_left_out(
     result = msgspec.json.decode(made.read_bytes(), type=ComparisonResult)
     assert len(result.contestants) == 2
     assert "the result is wrong" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (WrongResult("the result is wrong"), 1),
+        (EngineKilled("the engine was killed"), 1),
+        (EngineGone("the engine cannot be started"), 1),
+        (CannotRunHere("the library is not here"), 0),
+    ],
+)
+def test_an_exploration_in_which_work_failed_ends_with_1(
+    error: ExplorerError,
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    measure, turns = EngineSession.measure, itertools.count()
+
+    def fails(self: EngineSession, *how: Any, **told: Any) -> RunRecord:
+        if next(turns):
+            raise error
+        return measure(self, *how, **told)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gpuexplorer.cli.explore.SECONDS_EACH", 0.05)
+    monkeypatch.setattr("gpuexplorer.cli.explore.BLOCKS", ((16, 16), (8, 8)))
+    monkeypatch.setattr(EngineSession, "measure", fails)
+    options = argparse.Namespace(kernels=[], python=None, verbose=False)
+    assert explore(options) == code
+    told = capsys.readouterr()
+    assert f"skipped: {error}" in told.out
+    assert ("gave a wrong result" in told.err) == isinstance(error, WrongResult)
+    (made,) = tmp_path.glob("gpuexplorer-results/*/exploration.json")
+    runs = json.loads(made.read_bytes())["runs"]
+    assert {run["skipped"] for run in runs[1:]} == {str(error)}
