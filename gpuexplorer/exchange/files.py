@@ -37,6 +37,11 @@ def write_error(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot write {path}: {reason}", remedy=remedy)
 
 
+def not_written_reason(error: OSError) -> str:
+    """Return why a file cannot be written, where it is clear which one is meant."""
+    return _REASONS.get(error.errno or 0, (error.strerror or str(error), ""))[0]
+
+
 def check_target(path: Path) -> None:
     """Raise InputError when a file cannot be written at ``path``; for use before long work."""
     try:

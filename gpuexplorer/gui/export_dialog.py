@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gpuexplorer.core.language import as_is, tr
+from gpuexplorer.exchange.files import not_written_reason
 from gpuexplorer.gui.help import PAGE
 from gpuexplorer.gui.settings import Settings
 
@@ -113,8 +115,8 @@ class ExportDialog(QDialog):
     def path(self) -> Path:
         """The file, with the format's ending."""
         text = self.path_box.text().strip()
-        path = Path(text).expanduser()
-        if path.name and not path.is_dir() and self._ending(path.name) != self.suffix:
+        path = Path(os.path.expanduser(text))  # which leaves the home of an unknown user as it is
+        if path.name and not os.path.isdir(path) and self._ending(path.name) != self.suffix:
             path = path.with_name(f"{path.name}.{self.suffix}")
         return path
 
@@ -154,26 +156,34 @@ class ExportDialog(QDialog):
         """Say what Export will do, and whether it can."""
         path = self.path
         self.colours_box.setEnabled(self.suffix in self._pictures)
-        words, can = f"Writes {path.name}.", True
-        if not self.path_box.text().strip():
-            words, can = "Give the file a name.", False
-        elif path.is_dir():
-            words, can = "This is a folder: give the file a name.", False
-        elif not path.parent.is_dir():
-            words, can = "There is no such folder: choose another one.", False
-        elif path.exists():
-            words = f"{path.name} exists: Export replaces it."
+        try:
+            words, can = self._outcome(path)
+        except OSError as error:
+            words, can = f"This file cannot be written: {not_written_reason(error)}.", False
         self.words.setText(tr(words))
         self.export_button.setEnabled(can)
 
+    def _outcome(self, path: Path) -> tuple[str, bool]:
+        """Return what Export will do, and whether it can; OSError for what is no name here."""
+        if not self.path_box.text().strip():
+            return "Give the file a name.", False
+        if path.is_dir():
+            return "This is a folder: give the file a name.", False
+        if not path.parent.is_dir():
+            return "There is no such folder: choose another one.", False
+        if path.exists():
+            return f"{path.name} exists: Export replaces it.", True
+        return f"Writes {path.name}.", True
+
     def accept(self) -> None:
         """Close, remember what was chosen, and have it written."""
+        path = self.path
         as_window = self.colours_box.currentIndex() == 1
         self._settings.export_format = self.suffix
         if self.suffix in self._pictures:
             self._settings.pictures_as_window = as_window
         super().accept()
-        self.chosen.emit(self.path, self.suffix, as_window)
+        self.chosen.emit(path, self.suffix, as_window)
         self.deleteLater()
 
     def reject(self) -> None:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QColor, QDesktopServices, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QToolButton
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.gui.export import exported_runs, run_stem
 from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.main_window import MainWindow
+from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from tests.gui.driver import export_to, find, until, wait_measured
 
@@ -141,3 +145,34 @@ def test_one_dialog_offers_every_format_and_says_what_it_will_do(
     assert dialog.suffix == "csv"  # as last time
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
+
+
+def test_a_name_that_no_file_can_have_is_told_and_not_exported(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings()
+    settings.export_folder = tmp_path
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    dialog = ExportDialog(parent, "run", {"csv": "Samples"}, (), settings)
+    box, words, button = dialog.path_box, dialog.words, dialog.export_button
+    assert button.isEnabled()
+    box.setText(str(tmp_path / ("a" * 300)))
+    assert words.text() == "This file cannot be written: the name is too long."
+    assert not button.isEnabled()
+    box.setText("~nobody-is-called-this/run.csv")
+    assert "no such folder" in words.text() and not button.isEnabled()
+    box.setText(str(tmp_path / "run.csv"))
+    assert words.text() == "Writes run.csv." and button.isEnabled()
+    closed = tmp_path / "closed"
+    stat = os.stat
+
+    def refused(path: Any, **how: Any) -> os.stat_result:
+        if str(path).startswith(str(closed)):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, **how)
+
+    monkeypatch.setattr(os, "stat", refused)  # the tests may run as one who may do everything
+    box.setText(str(closed / "run.csv"))
+    assert words.text() == "This file cannot be written: permission denied."
+    assert not button.isEnabled()
