@@ -246,8 +246,8 @@ def interpreter_at(word: str) -> Path:
         if command is None:
             raise InputError(f"there is no command '{word}'", remedy="give the interpreter's path")
         return Path(os.path.abspath(command))
-    path = Path(os.path.abspath(Path(word).expanduser()))
-    if path.is_dir():
+    path = Path(os.path.abspath(os.path.expanduser(word)))
+    if os.path.isdir(path):  # which is False of what no path can be
         inside = python_in(path)
         if inside is None:
             raise InputError(
@@ -255,7 +255,7 @@ def interpreter_at(word: str) -> Path:
                 remedy="give the path of an interpreter, such as FOLDER/bin/python",
             )
         return inside
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError(f"there is no {path}", remedy="check the interpreter's path")
     return path
 
@@ -265,7 +265,7 @@ def python_in(folder: Path) -> Path | None:
     places = (
         ("Scripts/python.exe", "python.exe") if os.name == "nt" else ("bin/python", "bin/python3")
     )
-    return next((folder / place for place in places if (folder / place).exists()), None)
+    return next((folder / place for place in places if os.path.exists(folder / place)), None)
 
 
 def is_own(path: Path) -> bool:

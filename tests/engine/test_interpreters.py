@@ -20,6 +20,7 @@ from gpuexplorer.engine.interpreters import (
     checked_name,
     engine_words,
     find_interpreter,
+    interpreter_at,
     is_own,
     name_for,
 )
@@ -229,3 +230,9 @@ def test_environments_conda_and_pyenv_are_found_once(
     ]
     assert not any(is_own(Path(one.path)) for one in found)
     assert len({one.path for one in found}) == len(found)
+
+
+@pytest.mark.parametrize("word", ["~nobody-is-called-this/bin/python", f"/tmp/{'a' * 300}"])
+def test_a_path_that_cannot_be_is_told_in_a_sentence(word: str) -> None:
+    with pytest.raises(InputError, match="there is no /"):
+        interpreter_at(word)

@@ -19,6 +19,7 @@ from gpuexplorer.engine.interpreters import Interpreters
 from gpuexplorer.engine.machine import Machine
 from gpuexplorer.environments import far
 from gpuexplorer.gui.panels.engines import EnginesDialog
+from gpuexplorer.gui.panels.engines_machine import MachinePage
 from gpuexplorer.gui.theme import make_theme
 from gpuexplorer.gui.views.sweep import SweepView
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
@@ -239,3 +240,24 @@ def samples(store: Store, run_id: str) -> int:
         return len(store.get(run_id).samples_s)
     except InputError:
         return 0
+
+
+UNKNOWN_HOME = "~nobody-is-called-this/wheels"
+
+
+def test_a_folder_in_the_home_of_a_user_who_is_not_there_is_taken_as_it_is(
+    qtbot: QtBot, dialog: EnginesDialog
+) -> None:
+    """That there is none is found, and told, when it is read."""
+    choice = dialog.setup.choice
+    choice.folder.setText(UNKNOWN_HOME)
+    choice.from_folder.setChecked(True)
+    assert choice.source is not None and choice.source.folder == Path(UNKNOWN_HOME)
+    page = MachinePage()
+    qtbot.addWidget(page)
+    page.address.insert("somewhere")
+    page.name.insert("gpu")
+    page.wheels.setText(UNKNOWN_HOME)
+    with qtbot.waitSignal(page.chosen) as chosen:
+        page.wheels.returnPressed.emit()
+    assert chosen.args[0].wheels == Path(UNKNOWN_HOME)

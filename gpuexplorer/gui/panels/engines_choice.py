@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import replace
 from functools import partial
@@ -284,7 +285,7 @@ class EngineChoicePage(QWidget):
         if self.from_index.isChecked():
             return Source()
         text = self.folder.text().strip()
-        return Source(folder=Path(text).expanduser()) if text else None
+        return Source(folder=Path(os.path.expanduser(text))) if text else None
 
     @property
     def wanted(self) -> SetUpRequest | None:

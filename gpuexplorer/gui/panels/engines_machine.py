@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,7 +157,7 @@ class MachinePage(QWidget):
             self.refuse(error)
             return
         self.words.setText("")
-        folder = Path(wheels).expanduser() if wheels else None
+        folder = Path(os.path.expanduser(wheels)) if wheels else None
         self.chosen.emit(FarRequest(name, machine, self.kind.currentData(), folder))
 
 
