@@ -456,12 +456,12 @@ class TimingPlot(QWidget):
         parts = [plural(run.trace.total, "{number} launch", "{number} launches")]
         drawing = self._drawing
         if drawing is not None and drawing.stretch > 1:
-            fewest, most = count(drawing.fewest), count(drawing.stretch)
+            fewest, stretch = count(drawing.fewest), count(drawing.stretch)
             parts.append(
-                f"a column is {fewest} to {most} launches: all of them, their middle 90 %, and "
+                f"a column is {fewest} to {stretch} launches: all of them, their middle 90 %, and "
                 "their median"
                 if drawing.fewest < drawing.stretch
-                else f"a column is {most} launches: all of them, their middle 90 %, and their "
+                else f"a column is {stretch} launches: all of them, their middle 90 %, and their "
                 "median"
             )
         summary = run.summary
