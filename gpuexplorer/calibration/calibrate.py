@@ -128,14 +128,16 @@ class Calibration:
         """Make every run; an error that ``measure`` raises leaves out its own one only.
 
         ``on_step`` is told before each which it is. An error of a kind in ``ends`` ends all of it:
-        without an engine, or without the device, none of those that are left can be measured.
+        without an engine, or without the device, none of those that are left can be measured. A
+        library that cannot be had leaves out its own candidates.
         """
         while (task := self.task) is not None:
             on_step(task)
             try:
                 result = measure(task)
             except ExplorerError as error:
-                if isinstance(error, ends):
+                called = task.candidate.workload.variant(task.candidate.config.variant).call
+                if isinstance(error, ends) and not (called and type(error) is CannotRunHere):
                     raise
                 self.failed(error)
             else:

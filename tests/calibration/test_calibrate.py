@@ -180,6 +180,25 @@ def test_a_run_that_fails_is_left_out_and_an_engine_that_gives_up_ends_all() -> 
     assert calibration.task is None and calibration.done == len(told) - 1
 
 
+def test_a_library_that_cannot_be_had_is_left_out_and_a_device_that_is_gone_ends_all() -> None:
+    calibration = Calibration(BOTH, KERNELS)
+
+    def measure(task: NextRun) -> RunResult:
+        if task.stage.kind == "gemm":
+            raise CannotRunHere("PyTorch cannot be imported")
+        return result_of(calibration, 1e-3)
+
+    calibration.run(measure)
+    assert calibration.failures and all("cannot be imported" in f for f in calibration.failures)
+    assert {c.kind for c in calibration.ceilings().ceilings} >= {"copy", "fma"}
+
+    def gone(task: NextRun) -> RunResult:
+        raise CannotRunHere("there is no such device")
+
+    with pytest.raises(CannotRunHere):
+        Calibration(BOTH, KERNELS).run(gone)
+
+
 def test_nothing_measured_is_an_error_that_says_why() -> None:
     calibration = Calibration(BOTH, KERNELS)
     while calibration.task is not None:
