@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from gpuexplorer.workloads.plan import Plan
 from gpuexplorer.workloads.planning import base_names
 from gpuexplorer.workloads.workload import Workload
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
+"""Elements taken at a time, so that they stay in the cache."""
 
 
 class Scope:
@@ -44,11 +45,9 @@ class Scope:
                 names[name] = self.numbers[name]
         return formulas.array(expression, names)
 
-    def times(self, expression: str, vectors: Array) -> Array:
-        """Return an expression's matrix times column vectors."""
-        if expression in self.inputs:
-            return times(self.inputs[expression], vectors)
-        return self.evaluate(expression) @ vectors
+    def held(self, expression: str) -> HostArray:
+        """Return an expression's array: an input as it is stored, anything else in float64."""
+        return self.inputs[expression] if expression in self.inputs else self.evaluate(expression)
 
     def forget(self) -> None:
         """Let go of the float64 copies."""
@@ -60,8 +59,8 @@ class Scope:
         return self._wide[name]
 
 
-def times(matrix: HostArray, vectors: Array) -> Array:
-    """Return ``matrix @ vectors`` in float64, without a float64 copy of the whole matrix."""
+def by_rows(matrix: HostArray, change: Callable[[Array], Array]) -> Array:
+    """Return what ``change`` makes of some rows in float64, without such a copy of them all."""
     step = max(1, _CHUNK // max(1, matrix.shape[1]))
     parts = (matrix[row : row + step] for row in range(0, len(matrix), step))
-    return np.concatenate([part.astype(np.float64, copy=False) @ vectors for part in parts])
+    return np.concatenate([change(part.astype(np.float64, copy=False)) for part in parts])

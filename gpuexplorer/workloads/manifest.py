@@ -88,8 +88,9 @@ class ReferenceSpec(_Table, frozen=True, kw_only=True):
 
     ``check``: ``full`` compares every element; ``rows`` computes sampled rows only, for which the
     arrays in ``row_arrays`` are cut to those rows and those in ``column_arrays`` to those columns;
-    ``freivalds`` multiplies a product ``P @ Q`` and the result by random vectors. Small problems
-    are always checked in full. An error is measured against ``|reference|`` plus its root mean
+    ``freivalds`` multiplies a product ``P @ Q`` and the result by random vectors, in which one
+    element shows that is off by some 6 times the tolerance. Small problems are always checked in
+    full. An error is measured against ``|reference|`` plus its root mean
     square, or against ``scale`` (an expression that sees what ``outputs`` see) where given.
     """
 

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuexplorer.core import bfloat
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.measure.problems import ProblemCache
-from gpuexplorer.workloads import references
+from gpuexplorer.workloads import comparison, references
 from gpuexplorer.workloads.comparison import ByElement, sample_rows
 from gpuexplorer.workloads.expected import Expected
 from gpuexplorer.workloads.fills import dtype_of, make_inputs, poison_byte
@@ -257,9 +258,9 @@ def test_every_shipped_check_finds_an_element_moved_beyond_its_tolerance(
         key: c._expected._values.reshape(c._expected.shape)  # type: ignore[attr-defined]
         for key, c in reference._comparisons.items()
     }
-    for key, comparison in reference._comparisons.items():
+    for key, compared in reference._comparisons.items():
         dtype = dtype_of(reference._plan.array(key), precision)
-        assert comparison.finds(outputs[key].astype(dtype))
+        assert compared.finds(outputs[key].astype(dtype))
 
 
 def test_random_vectors_find_an_element_moved_beyond_the_tolerance(
@@ -268,9 +269,9 @@ def test_random_vectors_find_an_element_moved_beyond_the_tolerance(
     monkeypatch.setattr(references, "FULL_FLOP", 0)
     plan, inputs, reference = problem(SHIPPED["matmul"], size={"N": 96})
     assert reference.verify(product(plan, inputs)).ok
-    (comparison,) = reference._comparisons.values()
-    assert comparison.method.startswith("freivalds")
-    assert comparison.finds(product(plan, inputs)["C"])
+    (vectors,) = reference._comparisons.values()
+    assert vectors.method.startswith("freivalds")
+    assert vectors.finds(product(plan, inputs)["C"])
 
 
 def test_a_check_that_finds_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -374,6 +375,76 @@ def test_freivalds_sees_every_element_of_a_large_product(precision: str) -> None
         assert reference.explain(wrong).startswith(f"C[{row}, {column}] is ")
 
 
+def rounded(workload_plan: Plan, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an output as a right kernel stores it."""
+    precision = workload_plan.config.precision
+    with np.errstate(over="ignore"):
+        stored = values.astype(dtype_of(workload_plan.array("C"), precision))
+    return bfloat.rounded(stored) if precision == "bf16" else stored
+
+
+@pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16", "bf16"])
+@pytest.mark.parametrize("n", [513, 1100])
+def test_freivalds_finds_one_element_that_is_off_by_ten_times_its_tolerance(
+    n: int, precision: str
+) -> None:
+    """Whatever the sums allow that it is part of, and wherever it stands."""
+    plan, inputs, reference = problem(SHIPPED["matmul"], size={"N": n}, precision=precision)
+    exact = inputs["A"].astype(np.float64) @ inputs["B"].astype(np.float64)
+    right = rounded(plan, exact)
+    assert reference.verify({"C": right}).method.startswith("freivalds")
+    tolerance = SHIPPED["matmul"].manifest.precisions[precision].tolerance
+    size, generator = math.sqrt(np.mean(exact**2)), np.random.default_rng(n)
+    for row, column in [(0, n - 1), (n - 1, 0), *generator.integers(0, n, (20, 2))]:
+        wrong = right.copy()
+        off = 10 * tolerance * (abs(exact[row, column]) + size)
+        wrong[row, column] = rounded(plan, np.array(exact[row, column] + off))
+        assert not reference.verify({"C": wrong}).ok, (row, column)
+
+
+def test_a_check_that_loses_one_element_in_its_sums_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(comparison, "GROUP", 1 << 20)
+    plan, inputs, reference = problem(SHIPPED["matmul"], size={"N": 1100}, precision="bf16")
+    right = rounded(plan, product(plan, inputs)["C"])
+    with pytest.raises(InputError, match="ten times its tolerance is not found"):
+        reference.verify({"C": right})
+
+
+@given(
+    n=st.sampled_from([1, 2, 31, 32, 33, 100, 257]),
+    precision=st.sampled_from(["fp32", "fp16", "bf16"]),
+    fill=st.sampled_from(["normal", "uniform", "integers"]),
+    seed=st.integers(0, 10_000),
+    uneven=st.sampled_from(["", "A", "B", "AB"]),
+)
+def test_freivalds_accuses_no_rounding(
+    n: int, precision: str, fill: Any, seed: int, uneven: str
+) -> None:
+    """Nor where columns are alike, so that signs cancel, or some rows or columns much larger."""
+    plan = plan_of(SHIPPED["matmul"], size={"N": n}, precision=precision, fill=fill, seed=seed)
+    inputs = make_inputs(plan)
+    for name in uneven:
+        factors = 2.0 ** np.random.default_rng(seed).integers(-3, 4, n)
+        inputs[name] = rounded(plan, inputs[name] * (factors[:, None] if name == "A" else factors))
+    exact = inputs["A"].astype(np.float64) @ inputs["B"].astype(np.float64)
+    right = rounded(plan, exact)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(references, "FULL_FLOP", 0)
+        found = Reference(SHIPPED["matmul"], plan, inputs).verify({"C": right})
+    assert found.ok and found.method.startswith("freivalds")
+
+
+@pytest.mark.parametrize("seed", [3, 17, 32, 39])
+def test_freivalds_accuses_no_half_product_of_numbers_from_0_to_1(seed: int) -> None:
+    """All its columns are nearly alike: sums over random signs say little of their size."""
+    plan, inputs, reference = problem(
+        SHIPPED["matmul"], size={"N": 512}, precision="fp16", fill="uniform", seed=seed
+    )
+    assert reference.verify(product(plan, inputs)).ok
+
+
 def test_freivalds_finds_a_wrong_row_a_swap_and_a_nan() -> None:
     plan, inputs, reference = problem(SHIPPED["matmul"], size={"N": 512})
     right = product(plan, inputs)["C"]
@@ -386,6 +457,15 @@ def test_freivalds_finds_a_wrong_row_a_swap_and_a_nan() -> None:
     for wrong in (row, swapped, nan, right.T.copy(), np.zeros_like(right)):
         assert not reference.verify({"C": wrong}).ok
     assert reference.explain({"C": nan}).startswith("C[511, 0] is nan")
+
+
+@pytest.mark.parametrize("enormous", [1e40, 1e200, 1.7e308])
+def test_freivalds_finds_a_number_whose_square_nothing_holds(enormous: float) -> None:
+    _, inputs, reference = problem(SHIPPED["matmul"], size={"N": 512}, precision="fp64")
+    wrong = {"C": inputs["A"] @ inputs["B"]}
+    wrong["C"][300, 17] = enormous
+    assert not reference.verify(wrong).ok
+    assert reference.explain(wrong).startswith("C[300, 17] is ")
 
 
 def test_freivalds_allows_infinities_where_a_half_must_overflow() -> None:

@@ -163,7 +163,8 @@ class InsightPanel(ScrollArea):
             tr(
                 "How every element, or how many of them, was compared, and what error is allowed.\n"
                 "Freivalds: the result and the product it should be are both multiplied by random\n"
-                "vectors; a wrong element shows without computing the whole product again."
+                "vectors; one element shows that is off by six times what is allowed, without\n"
+                "computing the whole product again."
             )
         )
         self.check.setWordWrap(True)
