@@ -104,6 +104,8 @@ class Job:
     """Whether the peak, or why there is none, was handed over in this run."""
     previous: Runner | None = None
     """A runner of the same problem, whose arrays may be taken over."""
+    previous_intact: bool = True
+    """Whether those hold the inputs still; otherwise they are copied again."""
     phases_s: Phases = field(default_factory=Phases)
     """The phases as far as known; of the previous run until this one has measured its own."""
     predicted_s: float | None = None
@@ -111,6 +113,8 @@ class Job:
     """What a launch takes with all that is not timed: resets, and emptying the cache."""
     arrays: Literal["untouched", "held", "filled"] = "untouched"
     """Whether the runner has taken its arrays yet, and whether they hold the inputs."""
+    intact: bool = False
+    """Whether the inputs were seen to be still there after launches that might overwrite them."""
 
     @property
     def least_deadline_s(self) -> float:

@@ -59,6 +59,8 @@ class Laboratory:
         self._problems = ProblemCache()
         self._runner: Runner | None = None
         self._problem: Problem | None = None
+        self._intact = False
+        """Whether the arrays of the last runner hold the inputs for certain."""
         self._phases_s = Phases()
         self._predictions: dict[str, float] = {}
         self._verified: dict[str, Verification] = {}
@@ -203,6 +205,7 @@ class Laboratory:
             known_verification=self._verified.get(key) if in_search else None,
             verified_again=in_search and program in self._verified_again,
             previous=previous,
+            previous_intact=self._intact,
             phases_s=self._phases_s,
             memory=self._memory.get(key) or _uncounted(runner),
         )
@@ -299,7 +302,7 @@ class Laboratory:
         """Keep the arrays of a run that ended well, for the next run of the same problem."""
         self._phases_s = job.phases_s
         if job.arrays == "filled":
-            self._runner, self._problem = job.runner, job.problem
+            self._runner, self._problem, self._intact = job.runner, job.problem, job.intact
         elif job.arrays == "held":
             job.runner.free()
             self._runner = self._problem = None

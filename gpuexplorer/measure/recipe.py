@@ -198,8 +198,10 @@ def _have_arrays(job: Job, sink: Sink, timed: _Timed) -> bool:
     previous = job.previous
     job.arrays = "held"
     if previous is not None and job.runner.adopt(previous):
-        job.arrays = "filled"
         timed.allocate_s = job.phases_s.allocate
+        if not job.previous_intact:
+            return False
+        job.arrays = "filled"
         timed.host_to_device_s = job.phases_s.host_to_device
         return True
     if previous is not None:

@@ -40,11 +40,12 @@ def verify(
     if refill:
         runner.upload(refill)
     if job.known_verification is not None:
-        job.verification = job.known_verification
+        job.verification, job.intact = job.known_verification, True
         return job.verification, launch(job, 1), None
     runner.poison()
     first = launch(job, 1)
     runner.check_guards()
+    _check_inputs(job)
     started = time.perf_counter()
     outputs = _outputs(runner)
     download_s = time.perf_counter() - started
@@ -109,12 +110,37 @@ def verify_again(job: Job, sink: Sink) -> None:
         return
     job.verified_again = True
     sink.stage("verify", COPY_DEADLINE_S + launch_deadline_s(job.predicted_s, job.least_deadline_s))
+    _check_inputs(job)
     if sum(a.nbytes for a in runner.plan.inputs) <= LARGE_INPUTS_B:
         runner.upload(make_inputs(runner.plan, seed=runner.plan.config.seed + 1))
         runner.launch_plain()
     outputs = _launched_anew(job)
     if not job.problem.reference.verify(outputs).ok:
         raise _changing(job, outputs)
+
+
+def _check_inputs(job: Job) -> None:
+    """Raise WrongResult where launches changed an array that they should only read.
+
+    Whatever runs next on the same arrays would be wrong, and not what changed them.
+    """
+    plan = job.runner.plan
+    for array in plan.arrays if plan.steps else ():
+        if array.role != "in":
+            continue
+        found = job.runner.download((array.name,))[array.name]
+        if not np.array_equal(_bits(found), _bits(job.problem.inputs[array.name])):
+            raise WrongResult(
+                f"{plan.config.workload}/{plan.config.variant} overwrites its input '{array.name}'",
+                remedy="write to an output instead, or give the array the role inout in the "
+                "manifest and name it under 'reset'; if no kernel is to write there, compare the "
+                "indexes with the arrays' sizes",
+            )
+    job.intact = True
+
+
+def _bits(values: HostArray) -> HostArray:
+    return np.ascontiguousarray(values).view(f"u{values.dtype.itemsize}")
 
 
 def _launched_anew(job: Job) -> dict[str, HostArray]:

@@ -87,7 +87,7 @@ class Arithmetic(Runner):
         self.diary[-1] = "plain launch"
 
     def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
-        self.diary.append("download")
+        self.diary.append("download" if "C" in names else f"look at {', '.join(names)}")
         return {name: self.arrays[name].copy() for name in names}
 
     def check_guards(self) -> None:
@@ -166,10 +166,11 @@ def test_the_textbook_order(clock: Callable[[Arithmetic], None]) -> None:
     runner, sink = Arithmetic(plan()), Diary()
     clock(runner)
     assert run_job(job(runner), sink) == "time"
-    assert runner.diary[:8] == [
-        "build", "allocate", "upload", "predict", "poison", "launch 1", "guards", "download",
+    assert runner.diary[:10] == [
+        "build", "allocate", "upload", "predict", "poison", "launch 1", "guards",
+        "look at A", "look at B", "download",
     ]  # fmt: skip
-    batch = int(runner.diary[8].removeprefix("launch "))
+    batch = int(runner.diary[10].removeprefix("launch "))
     assert 1 <= batch <= 20, "2 ms of launches that take 0.1 ms, or less if they were seen to last"
     assert sink.ready is not None
     assert sink.ready.verification is not None and sink.ready.verification.ok
