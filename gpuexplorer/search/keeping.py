@@ -54,14 +54,13 @@ def request_document(
     on: DeviceList,
 ) -> dict[str, Any]:
     """Return what a sweep was asked for, in plain values: equal documents are the same sweep."""
-    used = {cell.point.config.device for cell in cells if cell.point.config is not None}
     document = {
         "schema": SWEEP_SCHEMA,
         "base": space.base,
         "axes": {axis.name: axis.values for axis in space.axes},
         "measuring": measuring.document(),
         "workload_sha256": workload.sha256,
-        "devices": {d.id: [d.hardware_id, d.driver, d.threads] for d in on if d.id in used},
+        "devices": devices_used(cells, on),
     }
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document, order="sorted"))
     return plain
@@ -78,6 +77,15 @@ def span_document(space: Space, cells: Iterable[SweepCell]) -> dict[str, Any]:
         if cell.point.config is None:
             cannot.setdefault(cell.skipped or "", []).append(cell.point.number)
     return {"points": space.count, "order": list(space.by_name), "cannot": cannot}
+
+
+def devices_used(cells: Sequence[SweepCell], on: DeviceList) -> dict[str, tuple[Any, ...]]:
+    """Return hardware, driver and CPU threads of the devices that the cells are measured on.
+
+    Where these are equal what was measured before still counts.
+    """
+    used = {cell.point.config.device for cell in cells if cell.point.config is not None}
+    return {d.id: (d.hardware_id, d.driver, d.threads) for d in on if d.id in used}
 
 
 class SweepHeld(WorkFailed):

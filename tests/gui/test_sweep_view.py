@@ -57,7 +57,7 @@ from gpuexplorer.gui.model.sweep_preview import Reasons, sweep_command
 from gpuexplorer.gui.panels.result_tab import sweep_files
 from gpuexplorer.gui.show.table import SheetTable
 from gpuexplorer.gui.theme import make_theme
-from gpuexplorer.gui.views.sweep import SweepView
+from gpuexplorer.gui.views.sweep import ANEW, SweepView
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.results.sweep import SweepRows
 from gpuexplorer.search.measuring import Measuring
@@ -589,6 +589,55 @@ def test_a_sweep_is_paused_cancelled_and_continued_without_measuring_twice(
     with Store.open() as store:
         groups = store.groups("sweep")
         assert [g.runs for g in groups if g.finished] == [48]
+
+
+def stopped_early(qtbot: QtBot, window: MainWindow) -> SweepView:
+    """Return the Sweep tab after a sweep of 24 that was stopped once it had measured some."""
+    view = opened(qtbot, window)
+    ask(qtbot, view, samples=200, block__x="1:32:*2", block__y="1,2,4,8")
+    view.start()
+    until(qtbot, lambda: view.model.state == "running" and measured(view) >= 2)
+    view.head.stop.click()
+    until(qtbot, lambda: window.session.jobs.current is None)
+    assert view.model.state == "stopped" and view.model.waiting
+    return view
+
+
+def test_a_sweep_is_continued_with_the_threads_that_the_engine_has_now(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    view = stopped_early(qtbot, window)
+    threads = next(n for n in window.commands.threads if n != window.engine.threads)
+    window.commands.threads[threads].trigger()
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    until(qtbot, view.head.pause.isVisible)
+    said: list[str] = []
+    view.notice.connect(lambda notice: said.append(notice.text))
+    view.pause()
+    until(qtbot, finished(view))
+    assert said == [ANEW]
+    assert {c.result.config.threads for c in view.model.cells if c.result} == {threads}
+    assert measured(view) == 24 and view.model.resumed == 0
+    with Store.open() as store:
+        anew, before = store.groups("sweep")
+        assert (anew.finished, anew.runs, before.finished) == (True, 24, False)
+
+
+def test_what_was_measured_counts_only_where_hardware_driver_and_threads_are_the_same(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    view = stopped_early(qtbot, window)
+    experiment, cells = window.session.experiment, tuple(view.model.cells)
+    there = experiment.devices
+    assert there is not None
+    for change in ({}, {"driver": "another"}, {"hardware_id": "cpu:another"}):
+        found = tuple(msgspec.structs.replace(one, **change) for one in there.devices)
+        experiment.set_devices(DeviceList(devices=found), experiment.host)
+        rest = view.rest()
+        assert rest is not None and rest.devices is experiment.devices
+        assert rest.before == (() if change else cells)
 
 
 def measured(view: SweepView) -> int:

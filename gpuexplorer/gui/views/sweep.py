@@ -31,6 +31,7 @@ from gpuexplorer.gui.views.result_page import Picture
 from gpuexplorer.gui.views.sweep_form import SweepForm
 from gpuexplorer.gui.widgets.list_box import BOX_LEAST_WIDTH, ListBox
 from gpuexplorer.results.sweep import SweepRows
+from gpuexplorer.search.keeping import devices_used
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.outcome import SweepCell
 from gpuexplorer.search.space import Space
@@ -85,8 +86,10 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
         self._shape: tuple[object, ...] = ()
         self._rows = SweepRows({})
         self._unfinished: Unfinished | None = None
+        self._asked: WantedSweep | None = None
+        """What the latest job was to measure."""
         self._latest: WantedSweep | None = None
-        """What was begun last."""
+        """The latest of them that has begun to."""
         self._looked = False
         self.show_state()
 
@@ -158,11 +161,12 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
     def began(self, wanted: WantedSweep) -> None:
         """Note that the sweep has begun; its configurations come with ``_begun``."""
         self.offer.hide()
-        self._latest = wanted
+        self._asked = wanted
 
     def _begun(self, begun: Begun) -> None:
         if not isinstance(job := self._job, SweepJob):
             return
+        self._latest = self._asked
         if job.resumes and not begun.continues and not begun.resumed:
             self.notice.emit(Notice("info", ANEW))
         if begun.unreadable:
@@ -187,13 +191,17 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
         return len(self.model.cells) - self.model.waiting, len(self.model.cells)
 
     def rest(self) -> WantedSweep | None:
-        """Return the sweep that was left before its end."""
+        """Return the sweep that was left before its end, on the devices as they are now."""
         held, devices = self.model.held, self._session.experiment.devices
         left = self.model.waiting > 0 or self.model.unfinished > 0
         if held is None or held.workload is None or devices is None or not left:
             return None
         if (latest := self._latest) is not None and latest.space is held.space:
-            return replace(latest, resume=True, before=tuple(self.model.cells))
+            cells = tuple(self.model.cells)
+            if latest.cluster is not None:
+                return replace(latest, resume=True, before=cells)
+            same = devices_used(cells, devices) == devices_used(cells, latest.devices)
+            return replace(latest, devices=devices, resume=True, before=cells if same else ())
         return WantedSweep(held.space, held.workload, held.measuring, devices, resume=True)
 
     # ---- showing
