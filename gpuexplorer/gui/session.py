@@ -201,10 +201,10 @@ class Session(QObject):
         if options.python != self.options.python:  # which may be another machine's
             self.live_model.clear_readings()
         self.options = options
+        self.experiment.devices = None
         self.set_state("starting")
         self.end_current("user")
         self.requests.wanted = None
-        self.experiment.devices = None
         self.worker.ask_restart(options)
         self.worker.ask_devices()
 

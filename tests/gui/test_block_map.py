@@ -258,6 +258,23 @@ def test_a_pause_gives_the_device_to_live_measuring(qtbot: QtBot, open_window: O
     until(qtbot, lambda: not view.running)
 
 
+def test_a_map_is_not_measured_between_the_end_of_an_engine_and_the_devices_of_the_next(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view = open_map(qtbot, open_window, "matmul", 64)
+    view.head.start.click()
+    until(qtbot, lambda: shown(view).map.race.looks > 3)
+    view.head.stop.click()
+    until(qtbot, lambda: not view.running)
+    head, held = view.head, shown(view)
+    assert head.start.isEnabled() and head.pause.isVisible()
+    window.session.restart(window.session.options)
+    assert not head.start.isEnabled() and not head.pause.isVisible()
+    view.pause()
+    assert not view.running and shown(view) is held
+    until(qtbot, lambda: head.start.isEnabled() and head.pause.isVisible())
+
+
 def test_a_map_that_is_not_begun_again_stays_as_it_was(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:

@@ -257,6 +257,19 @@ def test_a_comparison_waits_in_a_pause_that_is_no_part_of_its_time(
     assert view.model.result is not None and view.model.result.rounds >= rounds
 
 
+def test_no_comparison_starts_between_the_end_of_an_engine_and_the_devices_of_the_next(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view = open_compare(qtbot, open_window)
+    click(window, "addKnobsButton")
+    window.session.experiment.set_block((16, 15, 1))
+    click(window, "addKnobsButton")
+    assert view.head.start.isEnabled()
+    window.session.restart(window.session.options)
+    assert view.wanted() is None and not view.head.start.isEnabled()
+    until(qtbot, view.head.start.isEnabled)
+
+
 def test_it_is_measured_anew_beside_what_was_kept(qtbot: QtBot, open_window: OpenWindow) -> None:
     window, view = open_compare(qtbot, open_window)
     click(window, "addKnobsButton")

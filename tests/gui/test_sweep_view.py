@@ -640,6 +640,25 @@ def test_what_was_measured_counts_only_where_hardware_driver_and_threads_are_the
         assert rest.before == (() if change else cells)
 
 
+def test_nothing_starts_between_the_end_of_an_engine_and_the_devices_of_the_next(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    view = stopped_early(qtbot, window)
+    experiment = window.session.experiment
+    for looking in (False, True):
+        until(qtbot, lambda: view.wanted() is not None)
+        if looking:
+            view.look_soon()
+        assert view.head.start.isEnabled() and view.head.pause.isVisible()
+        window.session.restart(window.session.options)
+        assert view.wanted() is None and view.rest() is None
+        assert not view.head.start.isEnabled() and not view.head.pause.isVisible()
+        until(qtbot, view.head.start.isEnabled)
+        wanted = view.wanted()
+        assert wanted is not None and wanted.devices is experiment.devices
+
+
 def measured(view: SweepView) -> int:
     return sum(cell.result is not None for cell in view.model.cells)
 

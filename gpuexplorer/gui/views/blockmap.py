@@ -204,16 +204,21 @@ class BlockMapView(JobControl[HeldMap, WantedMap]):
 
     def wanted(self) -> WantedMap | None:
         """Return the map of the knobs, where any of its blocks can run."""
-        current = self.model.current
+        current = self._measurable
         if current is None or not current.able:
             return None
         return WantedMap(current, afresh=current.map.begun)
 
     def rest(self) -> WantedMap | None:
         """Return the map of the knobs, where it was left before its end."""
-        current = self.model.current
+        current = self._measurable
         left = current is not None and current.map.begun and not current.map.done
         return WantedMap(current) if current is not None and left else None
+
+    @property
+    def _measurable(self) -> MeasurableMap | None:
+        """The map of the knobs, while there are devices to measure it on."""
+        return self.model.current if self._session.experiment.devices is not None else None
 
     @property
     def again(self) -> bool:

@@ -272,7 +272,7 @@ class JobControl(QWidget, Generic[R, W]):
         """Show what can be done now."""
         free = self._session.jobs.current is None
         wanted, rest = self.wanted(), self.rest()
-        if not self.looking:
+        if not self.looking or self._session.experiment.devices is None:
             self._able = wanted is not None
         self.head.show_state(
             running=self.running,

@@ -17,6 +17,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QVBoxLayout
 
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.language import tr
 from gpuexplorer.gui.notice import Notice, capital
@@ -65,6 +66,8 @@ class JobView(JobControl[R, W], Generic[R, W]):
         self._form = form
         self.preview: Preview[W] | None = None
         """What is wanted; None while that is looked at, and when it cannot be."""
+        self._seen: DeviceList | None = None
+        """The devices that it was looked at with."""
         self._unknown = False
         """Whether it is to be found out."""
         self._looking: object | None = None
@@ -172,8 +175,10 @@ class JobView(JobControl[R, W], Generic[R, W]):
     # ---- what is wanted
 
     def wanted(self) -> W | None:
-        """Return what Start measures."""
-        return self.preview.wanted if self.preview is not None else None
+        """Return what Start measures; None once the engine that it was looked at with has ended."""
+        if self.preview is None or self._seen is not self._session.experiment.devices:
+            return None
+        return self.preview.wanted
 
     @property
     def looking(self) -> bool:
@@ -195,6 +200,7 @@ class JobView(JobControl[R, W], Generic[R, W]):
 
     def _look(self) -> None:
         """Find out, in another thread, what the choices come to."""
+        self._seen = self._session.experiment.devices
         try:
             find = self.look()
         except ExplorerError as error:
