@@ -120,19 +120,20 @@ class Jobs(QObject):
             self.current.pause()
             self.changed.emit()
 
-    def resume(self) -> None:
-        """Let the job go on."""
+    def resume(self) -> bool:
+        """Let the job go on; False, and a notice, while something else would disturb it."""
         if self.current is None:
-            return
+            return False
         if self.disturbed_by:
             self.notice.emit(notices.machine_busy(self.disturbed_by))
-            return
+            return False
         if self._lent_back:
             self._lent_back = False
             self._live_before = self._lender.pause_live()
         self._lender.say(self.current.doing)
         self.current.resume()
         self.changed.emit()
+        return True
 
     def cancel(self) -> None:
         """End the job, and measure on if that was so before."""

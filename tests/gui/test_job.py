@@ -133,14 +133,13 @@ def test_a_paused_job_gives_the_engine_to_live_measuring(
     session.experiment.set_block((8, 8, 1))
     wait_measured(qtbot, window)
     assert len(job.results) == done
-    session.jobs.resume()
+    assert session.jobs.resume()
     until(qtbot, lambda: not session.live and len(job.results) > done + 1)
     session.jobs.pause()
     until(qtbot, lambda: job.waiting and session.live)
     session.set_live(False)
     session.jobs.disturbed_by = "setting up an engine"
-    session.jobs.resume()
-    assert job.waiting
+    assert not session.jobs.resume() and job.waiting
     session.jobs.disturbed_by = ""
     session.set_live(True)
     session.jobs.cancel()

@@ -170,6 +170,28 @@ def test_a_tuning_is_paused_and_that_is_no_part_of_its_budget(
     assert tuning.search_s + tuning.final_s <= took_s - job.waited_s
 
 
+def test_a_paused_tuning_stays_paused_while_something_else_would_disturb_it(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, view = opened(qtbot, open_window, LASTING)
+    head, jobs = view.head, window.session.jobs
+    start(qtbot, view, 1000)
+    until(qtbot, lambda: len(keys(view)) >= 2)
+    click(head.pause)
+    wait_measured(qtbot, window)
+    jobs.disturbed_by = "setting up an engine"
+    for press in (head.pause, head.stop):
+        click(press)
+        assert "Setting up an engine would disturb this" in window.banner.text
+        assert view.model.state == "paused" and head.pause.text() == "Continue"
+        assert head.words.text().startswith("Paused at ")
+        window.show_notice(None)
+    jobs.disturbed_by = ""
+    click(head.pause)
+    tuning = ended(qtbot, view)
+    assert tuning is not None and tuning.stopped_by == "user", "Stop was not lost"
+
+
 def test_cancelling_names_nothing_and_goes_live_again(
     qtbot: QtBot, open_window: OpenWindow
 ) -> None:

@@ -231,8 +231,8 @@ class JobControl(QWidget, Generic[R, W]):
             if (rest := self.rest()) is not None:
                 self.begin(rest)
         elif model.state == "paused":
-            jobs.resume()
-            model.state = "running"
+            if jobs.resume():
+                model.state = "running"
         elif model.state == "running":
             model.state = "paused"
             jobs.pause()
