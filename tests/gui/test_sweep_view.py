@@ -659,6 +659,43 @@ def test_nothing_starts_between_the_end_of_an_engine_and_the_devices_of_the_next
         assert wanted is not None and wanted.devices is experiment.devices
 
 
+def fail_to_begin(qtbot: QtBot, view: SweepView) -> None:
+    """Begin a sweep of which nothing can run, and wait until it has ended."""
+    wanted = view.wanted()
+    assert wanted is not None
+    view.begin(dataclasses.replace(wanted, devices=DeviceList()))
+    assert view.running
+    until(qtbot, lambda: not view.running)
+
+
+def test_a_sweep_that_did_not_begin_is_not_told_with_the_result_of_the_one_before(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window()
+    view = opened(qtbot, window)
+    said: list[str] = []
+    view.message.connect(said.append)
+    ask(qtbot, view, block__x="1,2", block__y="1,2")
+    view.start()
+    until(qtbot, finished(view))
+    assert said == ["Sweep: 4 measured"]
+    until(qtbot, lambda: view.wanted() is not None)
+    fail_to_begin(qtbot, view)
+    assert "No device here can run work" in window.banner.text
+    assert said == ["Sweep: 4 measured"] and view.model.state == "done"
+
+
+def test_what_continue_measures_is_not_changed_by_a_sweep_that_did_not_begin(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    view = stopped_early(qtbot, open_window())
+    cells = tuple(view.model.cells)
+    until(qtbot, lambda: view.wanted() is not None)
+    fail_to_begin(qtbot, view)
+    rest = view.rest()
+    assert rest is not None and rest.before == cells
+
+
 def measured(view: SweepView) -> int:
     return sum(cell.result is not None for cell in view.model.cells)
 

@@ -253,11 +253,13 @@ class JobControl(QWidget, Generic[R, W]):
         job, self._job = self._job, None
         if job is None:
             return
-        self.end(job, f"{capital(str(outcome))}." if isinstance(outcome, ExplorerError) else "")
+        error = f"{capital(str(outcome))}." if isinstance(outcome, ExplorerError) else ""
+        began = self._model.state in ("running", "paused")  # else it has an earlier job's result
+        self.end(job, error)
         self.refresh(at_once=True)
         self.show_state()
         self.changed.emit()
-        if self._model.state == "done":
+        if began and not error and self._model.state == "done":
             self.message.emit(f"{self._title}: {self.summary()}")
 
     # ---- showing
