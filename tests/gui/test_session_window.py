@@ -20,7 +20,7 @@ from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.model.session_archive import read_session
 from gpuexplorer.gui.session_dialogs import SourcesDialog
-from gpuexplorer.gui.worker import Update
+from gpuexplorer.gui.worker import DeviceReading, Update
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
 from tests.support.sessions import (
@@ -69,7 +69,8 @@ def test_a_saved_session_is_replayed_and_left_again(
     assert find(window, "headline", QLabel).text() == quantity(kept.median_s, "s")
     device, reading = window.session.latest_reading or ("", Reading(t_ns=1, source="test"))
     readings = len(window.session.live_model.readings)
-    window.listener.take(Update(readings=[(device, time.monotonic(), reading)]))
+    told = DeviceReading(device, time.monotonic(), reading, worked=False)
+    window.listener.take(Update(readings=[told]))
     assert len(window.session.live_model.readings) == readings  # they are of this machine
 
     window.sessions.write(tmp_path / "copy.gpux")
