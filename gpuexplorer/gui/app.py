@@ -140,9 +140,9 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     if left is not None:
         window.sessions.open_left(left)
     elif options.session is not None:
-        window.sessions.open_at_start(options.session)
+        window.sessions.open(options.session)
     if isinstance(application, Application):
-        application.file_opened.connect(window.sessions.open_from_outside)
+        application.file_opened.connect(window.sessions.open_instead)
     look.dress()
     window.show()
     return application, window

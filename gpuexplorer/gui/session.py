@@ -308,9 +308,9 @@ class Session(QObject):
 
     def begin_by_itself(self) -> None:
         """Measure as soon as there is a device, or now."""
-        if self.experiment.devices is None:
+        if self.experiment.device is None:
             self.live_at_start = True
-        elif self.experiment.devices.devices and not self.live:
+        elif not self.live:
             self.started_by_itself.emit()
             self.set_live(True, keep_notice=True)
 

@@ -8,7 +8,7 @@ and what was there before can be brought back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 FILTER = f"GPU Explorer sessions (*{SUFFIX})"
 TICKETS = 64
 """Tickets that the runs of one file take at most."""
+BACK = "Back to what was here"
+OCCUPIED = Notice("warning", "Another session file is still being worked on.")
 
 
 Authored = tuple[Knobs, tuple[int, ...], str]
@@ -284,35 +286,27 @@ class SessionFiles(QObject):
         QTimer.singleShot(0, self._window, lambda: self.open_instead(path))
 
     def open_instead(self, path: Path) -> None:
-        """Open a file that the user chose, after a question where changes are not saved."""
+        """Open a file that the user chose, here or outside, after a question where changes are not
+        saved.
+        """
         if self.may_close():
             self.open(path)
-
-    def open_from_outside(self, path: Path) -> None:
-        """Open a file that the system was told to open with the program."""
-        if self._session.experiment.devices is None:
-            self.open_at_start(path)
-        else:
-            self.open_instead(path)
-
-    def open_at_start(self, path: Path) -> None:
-        """Open a file before anything is measured; measuring starts by itself if it is refused."""
-        self._start_live = self._session.live_at_start
-        self._session.live_at_start = False
-        self.open(path)
 
     def open_left(self, left: Left) -> None:
         """Show the session that the window before this one left, as if it had not been closed."""
         self._left = left
-        self.open_at_start(Path(left.session))
+        self.open(Path(left.session))
 
     def open(self, path: Path) -> None:
-        """Read a file in the background and show what it holds instead of what is shown."""
-        if self._busy():
+        """Read a file in the background and show what it holds instead of what is shown.
+
+        Where nothing was measured yet, measuring starts by itself only if the file is refused.
+        """
+        refusal = self._refusal()
+        if refusal is not None:
+            self.notice.emit(refusal)
             return
-        if self._session.jobs.current is not None:
-            self.notice.emit(engine_busy(self._session.jobs.current.doing))
-            return
+        self._start_live, self._session.live_at_start = self._session.live_at_start, False
         ticket = self._session.requests.take_tickets(TICKETS)
         parts = dict(self._parts)
         origin = path.name if self._left is None else ""  # what was left was measured here
@@ -417,10 +411,10 @@ class SessionFiles(QObject):
         if unknown:
             parts.append(f"This version cannot show its {', '.join(unknown)}.")
         parts.append("Nothing is measured until you press Live.")
-        actions: list[tuple[str, Action | None]] = [("Back to what was here", self.back)]
+        actions: list[tuple[str, Action | None]] = [(BACK, self.back)]
         if foreign:
             actions.append(("Look at its sources", self.sources_asked.emit))
-        return Notice("info", " ".join(parts), tuple(actions))
+        return Notice("info", " ".join(parts), tuple(actions), offers=True)
 
     def foreign_kernels(self) -> dict[str, WorkloadSource]:
         """Return the sources of the opened file that are not those loaded here."""
@@ -432,16 +426,20 @@ class SessionFiles(QObject):
         }
 
     def back(self) -> None:
-        """Show what was shown before the latest file was opened, and measure on if that was so."""
-        if self._busy():
+        """Show what was shown before the latest file was opened, and measure on if that was so.
+
+        The notice that offers it stays until that is done: changes made since are asked about.
+        """
+        if self._before is None:
+            return
+        refusal = self._refusal()
+        if refusal is not None:
+            self.notice.emit(replace(refusal, actions=((BACK, self.back),)))
+            return
+        if not self.may_close():
             return
         before, self._before = self._before, None
-        if before is None:
-            return
-        if self._session.jobs.current is not None:
-            self._before = before
-            self.notice.emit(engine_busy(self._session.jobs.current.doing))
-            return
+        self.notice.emit(None)
         self._session.show_instead(before.live, "back to what was here")
         self.kernels, self.notes = before.kernels, before.notes
         self._session.experiment.restore(before.knobs)
@@ -470,9 +468,15 @@ class SessionFiles(QObject):
 
     def _busy(self) -> bool:
         if self.busy:
-            self.notice.emit(Notice("warning", "Another session file is still being worked on."))
-            return True
-        return False
+            self.notice.emit(OCCUPIED)
+        return self.busy
+
+    def _refusal(self) -> Notice | None:
+        """Return why nothing else can be shown now; None where it can."""
+        if self.busy:
+            return OCCUPIED
+        job = self._session.jobs.current
+        return None if job is None else engine_busy(job.doing)
 
     def wait(self) -> None:
         """Wait until no file is being read or written."""

@@ -8,16 +8,18 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMenu, QMessageBox
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMenu, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.units import quantity
+from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.session_archive import read_session
 from gpuexplorer.gui.session_dialogs import SourcesDialog
 from gpuexplorer.gui.worker import DeviceReading, Update
@@ -283,13 +285,95 @@ def test_another_file_over_unsaved_changes_asks(
     buttons = QMessageBox.StandardButton
     monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Cancel)
     until(qtbot, lambda: window.session.experiment.devices is not None)
-    for choose in (action.trigger, lambda: window.sessions.open_from_outside(other)):
-        choose()
-        assert not window.sessions.busy and window.sessions.notes == "new"
+    action.trigger()
+    assert not window.sessions.busy and window.sessions.notes == "new"
     monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Save)
     action.trigger()
     until(qtbot, lambda: window.sessions.path == other)
     assert read_session(path).document.notes == "new"
+
+
+def test_going_back_over_unsaved_changes_asks_and_can_be_asked_again(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window()
+    wait_measured(qtbot, window)
+    path, buttons = tmp_path / "bench.gpux", QMessageBox.StandardButton
+    path.write_bytes(whole_file())
+    for answer, kept in ((buttons.Discard, "before"), (buttons.Save, "typed since")):
+        window.sessions.open(path)
+        until(qtbot, lambda: window.banner.text.startswith("Opened bench.gpux"))
+        window.sessions.set_notes("before")
+        window.sessions.write(path)
+        until(qtbot, lambda: not window.sessions.busy)
+        window.sessions.set_notes("typed since")
+        monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Cancel)
+        press_back(qtbot, window)
+        assert window.sessions.notes == "typed since" and window.sessions.path == path
+        monkeypatch.setattr(QMessageBox, "question", lambda *_, answer=answer: answer)
+        press_back(qtbot, window)
+        assert window.sessions.notes == "" and window.sessions.path is None
+        assert not window.banner.isVisible()
+        assert read_session(path).document.notes == kept
+        window.session.set_live(False)
+
+
+def press_back(qtbot: QtBot, window: MainWindow) -> None:
+    """Press the banner's button, once it is seen."""
+    words = "Back to what was here"
+
+    def seen() -> list[QPushButton]:
+        buttons = window.banner.findChildren(QPushButton)
+        return [one for one in buttons if one.isVisible() and one.text() == words]
+
+    until(qtbot, lambda: bool(seen()))
+    seen()[0].click()
+
+
+def test_going_back_waits_for_a_job_and_is_offered_again(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window = open_window()
+    run = wait_measured(qtbot, window)
+    path = tmp_path / "bench.gpux"
+    path.write_bytes(whole_file())
+    window.sessions.open(path)
+    until(qtbot, lambda: window.banner.text.startswith("Opened bench.gpux"))
+    job: Any = SimpleNamespace(doing="sweeping")
+    window.session.jobs.current = job
+    press_back(qtbot, window)
+    assert "busy sweeping" in window.banner.text and window.sessions.path == path
+    window.session.jobs.current = None
+    press_back(qtbot, window)
+    assert window.session.live_model.current is run and window.sessions.path is None
+
+
+def test_another_file_over_unsaved_changes_asks_also_while_no_device_is_known(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, path = open_window(), tmp_path / "bench.gpux"
+    path.write_bytes(whole_file())
+    wait_measured(qtbot, window)
+    window.sessions.set_notes("what I found")
+    buttons = QMessageBox.StandardButton
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Cancel)
+    window.engine.restart()
+    assert window.session.experiment.devices is None
+    window.sessions.open_instead(path)
+    assert not window.sessions.busy and window.sessions.notes == "what I found"
+
+
+def test_a_file_that_is_chosen_before_any_device_is_known_is_not_measured_by_itself(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    window, path = open_window(), tmp_path / "bench.gpux"
+    path.write_bytes(whole_file())
+    assert window.session.live_at_start and window.session.experiment.devices is None
+    window.sessions.open_instead(path)
+    until(qtbot, lambda: window.sessions.path == path)
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    assert not window.session.live
+    assert "Nothing is measured until you press Live." in window.banner.text
 
 
 def test_without_a_display_a_session_file_is_a_sentence(tmp_path: Path) -> None:
