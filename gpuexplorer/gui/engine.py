@@ -22,6 +22,7 @@ from gpuexplorer.engine.interpreters import (
 )
 from gpuexplorer.engine.known_devices import Elsewhere, elsewhere
 from gpuexplorer.gui.model.frameworks import lacks_cuda
+from gpuexplorer.gui.notice import threads_stay
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.widgets.list_box import heading
@@ -137,6 +138,16 @@ class EngineChoice(QObject):
         chosen = None if threads == default_threads() else threads
         self._settings.threads = chosen
         self._session.restart(replace(self._session.options, threads=chosen))
+
+    def follow_threads(self, threads: int) -> None:
+        """Use the CPU threads of a run, or of an advice, unless that would end a job."""
+        jobs = self._session.jobs
+        job = jobs.current
+        if job is None or threads == self.threads:
+            self.use_threads(threads)
+        else:  # Live, beside a paused job, hides what does not stay
+            said = threads_stay(job.doing, lambda: jobs.current is job)
+            self._session.notice.emit(said)
 
     # ---- the interpreter
 

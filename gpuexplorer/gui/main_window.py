@@ -393,11 +393,11 @@ class MainWindow(KeyWindow):
         self.panels.roofline.refresh()
 
     def restore_run(self, config: RunConfig) -> None:
-        """Set the knobs, and the engine's threads, to those of a run."""
+        """Set the knobs to those of a run, and the engine's threads where no job has it."""
         if not self.session.experiment.restore_run(config):
             self.status.say("That run's workload is not loaded any more.")
         elif config.threads in self.commands.threads:
-            self.engine.use_threads(config.threads)
+            self.engine.follow_threads(config.threads)
 
     def pin_stored(self, ghost: Ghost) -> None:
         """Keep a run of the history as a ghost."""
@@ -508,10 +508,10 @@ class MainWindow(KeyWindow):
             menu.addAction(tr("None yet")).setEnabled(False)
 
     def apply(self, change: Change) -> None:
-        """Follow a piece of advice: the knobs in one step, the engine's threads by a restart."""
+        """Follow a piece of advice: the knobs in one step, the threads as far as no job has it."""
         self.session.experiment.apply(change)
         if change.threads is not None:
-            self.engine.use_threads(change.threads)
+            self.engine.follow_threads(change.threads)
 
     # ---- the window's life
 

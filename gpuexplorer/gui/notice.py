@@ -80,6 +80,15 @@ def engine_busy(doing: str) -> Notice:
     return Notice("info", f"The engine is busy {doing}: wait until it is done, or stop it.")
 
 
+def threads_stay(doing: str, busy: Callable[[], bool]) -> Notice:
+    """Say that a run's or an advice's CPU threads are not taken over while a job is ``busy``."""
+    words = (
+        "The number of CPU threads stays as it is: another one needs a fresh engine, and this one "
+        f"is busy {doing}."
+    )
+    return Notice("info", words, stays=busy)
+
+
 def machine_busy(doing: str) -> Notice:
     """Say that something which is not measured would disturb what is."""
     words = f"{capital(doing)} would disturb this: wait until it is done, or stop it there."

@@ -8,8 +8,10 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -17,6 +19,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QMenu, QSpinBox, QTableView, QToolButton
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.core.change import Change
 from gpuexplorer.engine.cores import default_threads, usable_cores
 from gpuexplorer.gui.engine import thread_choices
 from gpuexplorer.gui.main_window import MainWindow
@@ -396,6 +399,40 @@ def test_another_number_of_cpu_threads_is_measured_copied_and_remembered(
     window.panels.history.acts.restore_asked.emit(window.session.history[row].config)
     until(qtbot, lambda: (run := measured(window)) is not None and run.config.threads == 1)
     assert window.commands.threads[1].isChecked()
+
+
+def test_a_run_with_other_threads_is_restored_beside_a_job_without_them(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window = open_window("--threads", "1")
+    find(window, "sizeSlider", SnapSlider).setValue(64)
+    config = msgspec.structs.replace(
+        wait_measured(qtbot, window).config, block=(8, 8, 1), threads=usable_cores()
+    )
+    session, pid = window.session, window.session.worker.engine_pid
+    session.set_live(False)
+    cancelled: list[str] = []
+    job: Any = SimpleNamespace(
+        doing="sweeping", waits_for_others=False, wait=lambda: None,
+        cancel=lambda: cancelled.append("sweeping"),
+    )  # fmt: skip
+    session.jobs.current = job
+    restored = partial(window.panels.history.acts.restore_asked.emit, config)
+    for take, block in (
+        (restored, (8, 8, 1)),
+        (lambda: window.apply(Change(block=(4, 8, 1), threads=config.threads)), (4, 8, 1)),
+    ):
+        take()
+        assert session.experiment.knobs.block == block
+        assert (window.engine.threads, cancelled) == (1, [])
+        session.notice.emit(None)  # as Live says when it begins a run beside a paused job
+        assert "The number of CPU threads stays as it is" in window.banner.text
+        assert "busy sweeping" in window.banner.text
+        window.banner.dismiss()
+    session.jobs.current = None
+    restored()
+    assert window.engine.threads == config.threads and not window.banner.text
+    until(qtbot, lambda: session.worker.engine_pid not in (None, pid))
 
 
 @pytest.mark.parametrize(
