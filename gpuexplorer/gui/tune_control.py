@@ -54,7 +54,12 @@ class TuneControl(QObject):
         config, experiment = self._session.config, self._session.experiment
         if config is None or self._closed:
             return
-        problem = (*(getattr(config, name) for name in PROBLEM), experiment.workload.sha256)
+        device = experiment.device
+        problem = (
+            *(getattr(config, name) for name in PROBLEM),
+            experiment.workload.sha256,
+            device.hardware_id if device is not None else None,  # an id may be another machine's
+        )
         if again or problem != self._problem:
             self._problem = problem
             self._later.start()
@@ -73,6 +78,7 @@ class TuneControl(QObject):
         experiment = self._session.experiment
         config, device, workload = self._session.config, experiment.device, experiment.workload
         if config is None or device is None:
+            self._problem = None  # it is looked up once it can be
             return
 
         def look(store: Store) -> TunedEntry | None:

@@ -7,6 +7,7 @@ import importlib.util
 import shlex
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import msgspec
@@ -136,6 +137,43 @@ def test_what_was_tuned_is_one_click_away_later(qtbot: QtBot, open_window: OpenW
         (group,) = store.groups("tuning")
         assert group.finished and group.runs > 0
         assert msgspec.convert(group.document, Tuning).id == tuning.id
+
+
+def test_what_was_tuned_is_looked_up_for_another_machine_s_device_of_the_same_id(
+    qtbot: QtBot, open_window: OpenWindow
+) -> None:
+    window, _ = opened(qtbot, open_window)
+    session, tuning = window.session, window.tuning
+    session.set_live(False)
+    until(qtbot, lambda: tuning.nothing_tuned.startswith("Nothing is tuned yet"))
+    devices = session.experiment.devices
+    assert devices is not None
+    asked: list[str] = []
+
+    def find_tuned(*of: Any) -> None:
+        asked.append(of[-1])
+
+    def do(work: Any, then: Any) -> None:
+        then(work(SimpleNamespace(find_tuned=find_tuned)))
+
+    session.runs.do = do  # type: ignore[method-assign]
+    there = msgspec.structs.replace(
+        devices,
+        devices=tuple(
+            msgspec.structs.replace(d, hardware_id=f"{d.hardware_id} B") for d in devices.devices
+        ),
+    )
+    session.experiment.set_devices(there, "bench")
+    until(qtbot, lambda: bool(asked))
+    device = session.experiment.device
+    assert device is not None and asked == [device.hardware_id]
+    asked.clear()
+    session.experiment.set_size("N", 128)
+    session.experiment.devices = None  # as while another engine starts
+    until(qtbot, lambda: not tuning._later.isActive())
+    assert not asked
+    session.experiment.set_devices(there, "bench")
+    until(qtbot, lambda: asked == [device.hardware_id])
 
 
 def test_stopping_lets_the_leaders_decide(qtbot: QtBot, open_window: OpenWindow) -> None:
