@@ -190,7 +190,8 @@ class Listener(QObject):
             session.notice.emit(notices.long_launch(event.predicted_s, agreed))
         elif isinstance(event, protocol.Failed) and error is not None:
             session.end_current("failed")
-            session.failure = error
+            if not session.requests.waiting:  # else it is of what is wanted no more
+                session.failure = error
             session.give_up("this configuration failed")
             session.notice.emit(notices.failed(error))
 

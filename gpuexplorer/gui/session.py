@@ -36,6 +36,7 @@ from gpuexplorer.gui.panels.history_model import HistoryModel
 from gpuexplorer.gui.store_worker import StoreWorker
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.history.keeping import Keeping
+from gpuexplorer.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.model.advice import Adviser
@@ -79,6 +80,8 @@ class Session(QObject):
         self.live = False
         self.failure: ExplorerError | None = None
         """Why the latest configuration did not run; None once another one is asked for."""
+        self._asked_source = ""
+        """The hash of that configuration's source."""
         self.live_at_start = True
         self.engine_state = "not started"
         self.no_profiler = ""
@@ -288,6 +291,10 @@ class Session(QObject):
         self.say(words)
         self.ask_for_run(keep_notice=True)
 
+    def failure_of(self, workload: Workload) -> ExplorerError | None:
+        """Return why a source did not run, if it was the latest to be asked for."""
+        return self.failure if workload.sha256 == self._asked_source else None
+
     def cancel_run(self) -> None:
         """End what the engine measures now."""
         self.worker.ask_cancel()
@@ -371,7 +378,7 @@ class Session(QObject):
             return
         self.jobs.give_way()
         ticket = self.requests.ask(config)
-        self.failure = None
+        self.failure, self._asked_source = None, self.experiment.workload.sha256
         if not keep_notice:
             self.notice.emit(None)
         options = RunOptions(allow_long=allow_long)

@@ -331,6 +331,24 @@ def test_what_does_not_compile_is_marked_on_its_line_until_it_does(
     until(qtbot, lambda: measured(window) and not view.messages)
 
 
+def test_marks_go_with_the_text_that_they_are_of_also_while_nothing_measures(
+    qtbot: QtBot, bench: Callable[[], MainWindow]
+) -> None:
+    window = bench()
+    panel, session = window.panels.kernel, window.session
+    view, right = panel.source, session.experiment.workload
+    until(qtbot, lambda: measured(window))
+    replace_line(view, "sum += A", "oops += A")
+    until(qtbot, lambda: session.failure is not None and bool(view.messages))
+    session.stop()
+    wrong = session.experiment.workload
+    view.undo()
+    panel.editing.take()
+    assert session.experiment.workload.sha256 == right.sha256
+    until(qtbot, lambda: not view.messages and bool(panel.kernels))
+    assert session.failure_of(wrong) is not None and session.failure_of(right) is None
+
+
 def test_edits_outlive_the_window(
     qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
 ) -> None:

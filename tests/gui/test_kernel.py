@@ -143,6 +143,18 @@ def test_a_source_that_does_not_compile_is_told_with_file_and_line(
     assert "oops" in panel.source.toPlainText()
 
 
+def test_what_is_said_of_a_source_marks_no_other_source_of_that_name(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    folders = write_vector(tmp_path, "B[i] = oops;"), write_vector(tmp_path, name="other")
+    window = open_window(*(word for folder in folders for word in ("--kernels", str(folder))))
+    panel = kernel_view(window)
+    window.session.experiment.set_workload("vector")
+    until(qtbot, lambda: any("oops" in message.words for message in panel.source.messages))
+    window.session.experiment.set_workload("other")
+    assert "oops" not in panel.source.toPlainText() and not panel.source.messages
+
+
 def test_without_nvrtc_it_says_how_to_get_it_and_tries_again(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

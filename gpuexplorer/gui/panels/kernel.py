@@ -303,7 +303,7 @@ class KernelPanel(QWidget):
         if asked == self._asked:
             self._show_source()
             return
-        self._asked = asked
+        self._asked, self._refusal = asked, None
         self._compiled = workload.sha256, knobs.variant
         self._ticket += 1
         self._asked_for = asked_for(knobs.request(), self.architecture)
@@ -392,8 +392,8 @@ class KernelPanel(QWidget):
 
     def _show_messages(self, source: str) -> None:
         """Mark what the compilers of this view, the run and the version say of a source's lines."""
-        errors = [self._refusal, self._session.failure]
         workload = self._session.experiment.workload
+        errors = [self._refusal, self._session.failure_of(workload)]
         versions = self.editing.bench.of(workload)
         if versions and versions[-1].workload.sha256 == workload.sha256:
             errors.append(versions[-1].error)
