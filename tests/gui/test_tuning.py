@@ -140,7 +140,7 @@ def test_what_was_tuned_is_one_click_away_later(qtbot: QtBot, open_window: OpenW
 
 
 def test_what_was_tuned_is_looked_up_for_another_machine_s_device_of_the_same_id(
-    qtbot: QtBot, open_window: OpenWindow
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window, _ = opened(qtbot, open_window)
     session, tuning = window.session, window.tuning
@@ -156,7 +156,7 @@ def test_what_was_tuned_is_looked_up_for_another_machine_s_device_of_the_same_id
     def do(work: Any, then: Any) -> None:
         then(work(SimpleNamespace(find_tuned=find_tuned)))
 
-    session.runs.do = do  # type: ignore[method-assign]
+    monkeypatch.setattr(session.runs, "do", do)
     there = msgspec.structs.replace(
         devices,
         devices=tuple(

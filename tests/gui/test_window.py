@@ -418,10 +418,8 @@ def test_a_run_with_other_threads_is_restored_beside_a_job_without_them(
     )  # fmt: skip
     session.jobs.current = job
     restored = partial(window.panels.history.acts.restore_asked.emit, config)
-    for take, block in (
-        (restored, (8, 8, 1)),
-        (lambda: window.apply(Change(block=(4, 8, 1), threads=config.threads)), (4, 8, 1)),
-    ):
+    advised = partial(window.apply, Change(block=(4, 8, 1), threads=config.threads))
+    for take, block in ((restored, (8, 8, 1)), (advised, (4, 8, 1))):
         take()
         assert session.experiment.knobs.block == block
         assert (window.engine.threads, cancelled) == (1, [])
