@@ -50,6 +50,8 @@ _DYNAMIC = re.compile(
     r"\bextern\s+__shared__\s+(?:(?:__align__|alignas)\s*\(\s*\w+\s*\)\s*)?"
     r"([A-Za-z_][\w\s]*?)\s*\b([A-Za-z_]\w*)\s*\[\s*\]\s*;"
 )
+_BRANCH = re.compile(r"^[ \t]*#[ \t]*(if|endif)", re.MULTILINE)
+"""What begins and ends lines that a preprocessor may leave out."""
 _LONG_LITERAL = re.compile(
     r"\b((?:0[xX][0-9a-fA-F']+|0[bB][01']+|\d[\d']*))([uU]?)(?:ll|LL)([uU]?)\b"
 )
@@ -97,6 +99,8 @@ class PortableKernel:
     retyped: dict[str, str]
     """Scalar parameters whose OpenCL type differs from the user's, by name."""
     dynamic_shared: bool
+    needs_shared: bool
+    """Whether it uses an array in shared memory that has no bytes but those a launch gives."""
     takes_grid: bool
     splittable: bool
     """Whether a part of the grid does what it would do in the whole (see ``gridDim`` below)."""
@@ -311,10 +315,22 @@ def _rewrite_kernel(
             p.name: kind for p in parameters if (kind := resolved(p.type, aliases)) != p.type
         },
         dynamic_shared=bool(dynamic),
+        needs_shared=any(_uses(source, kernel, m) for m in dynamic),
         takes_grid=bool(grid_uses),
         splittable=len(grid_uses) == grid_uses_in_all,
         uses_warps=uses_warps,
     )
+
+
+def _uses(source: CudaSource, kernel: Function, declared: re.Match[str]) -> bool:
+    """Return whether a kernel uses an array that it declares, whatever a preprocessor leaves."""
+
+    def stays(at: int) -> bool:
+        branches = _BRANCH.findall(source.plain, kernel.start, at)
+        return branches.count("if") == branches.count("endif")
+
+    uses = re.compile(rf"\b{declared[2]}\b").finditer(source.code, declared.end(), kernel.body[1])
+    return stays(declared.start()) and any(stays(use.start()) for use in uses)
 
 
 def _take_values(source: CudaSource, kernel: Function, parameter: Parameter, edits: Edits) -> None:

@@ -434,6 +434,23 @@ def test_a_manifest_that_does_not_fit_the_source_is_refused(
         ready_runner(made_workload(COPY, **change))
 
 
+def test_shared_memory_without_a_size_is_refused_where_it_is_used() -> None:
+    declared = COPY.replace("{\n", "{\n    extern __shared__ real s[];\n", 1)
+    used = declared.replace("B[i] = A[i]", "s[threadIdx.x] = A[i], B[i] = s[threadIdx.x]")
+    helper = (
+        "__device__ void put(real v) { extern __shared__ real s[]; s[threadIdx.x] = v; }\n"
+        + COPY.replace("B[i] = A[i]", "put(A[i]), B[i] = A[i]")
+    )
+    for text, line in ((used, 1), (helper, 2)):
+        words = rf"made\.cu:{line}: 'made' uses an extern __shared__ array, .* no bytes"
+        with pytest.raises(InputError, match=words):
+            ready_runner(made_workload(text))
+    verify(made_workload(used, shared="block_x * itemsize"))
+    verify(made_workload(declared))
+    staged = declared.replace("    if (i", "#if STAGED\n    s[0] = N;\n#endif\n    if (i")
+    verify(made_workload(staged, variant="[variants.only.tunables.STAGED]\nvalues = [0, 1]"))
+
+
 def test_a_number_that_the_declared_type_cannot_hold_is_refused() -> None:
     workload = made_workload(COPY.replace("int N", "size_t N"), args='["A", "B", { value = "-1" }]')
     with pytest.raises(InputError, match="size_t, which cannot hold -1"):

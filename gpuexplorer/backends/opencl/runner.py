@@ -109,6 +109,13 @@ class OpenCLRunner(Runner):
                 f"and the manifest gives it {step.shared_B} bytes",
                 remedy="correct 'shared_bytes' of that launch in the manifest",
             )
+        if portable.needs_shared and not step.shared_B:
+            raise InputError(
+                f"{portable.signature.where}: '{step.entry}' uses an extern __shared__ array, and "
+                "the launch gives it no bytes",
+                remedy="give them as the third argument in <<<...>>>, or as 'shared_bytes' of that "
+                "launch in the manifest",
+            )
         made = self._made(built)
         static_B, most = made.static_shared_B, made.most_threads
         limit = self.device.limits.max_shared_B
