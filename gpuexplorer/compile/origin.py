@@ -23,21 +23,21 @@ class Origin:
 
     def __init__(self, flat: str, edited: Sequence[Edited]) -> None:
         """``flat`` is the source with its includes in place, ``edited`` its changes, last first."""
-        self._flat = flat
+        self.flat = flat
         self._edited = edited
 
     @cached_property
     def _lines(self) -> dict[tuple[str, int], int]:
         """The number of each line in the flat text, by the user's file and line."""
         found: dict[tuple[str, int], int] = {}
-        for number, place in enumerate(CudaSource(self._flat).line_names):
+        for number, place in enumerate(CudaSource(self.flat).line_names):
             found.setdefault(place, number)
         return found
 
     @cached_property
     def _starts(self) -> tuple[list[int], list[int]]:
         """Where each line starts, in the rewritten text and in the flat one."""
-        return _line_starts(self._edited[0].text), _line_starts(self._flat)
+        return _line_starts(self._edited[0].text), _line_starts(self.flat)
 
     def place(self, file: str, line: int, column: int) -> Place | None:
         """Return where a place named by a compiler is; None for none of the user's."""
@@ -50,7 +50,7 @@ class Origin:
         offset = rewritten[number] + len(before.decode(errors="ignore"))
         for edited in self._edited:
             offset = edited.before(offset)
-        text = self._flat[flat[number] :].partition("\n")[0]
+        text = self.flat[flat[number] :].partition("\n")[0]
         return Place(min(max(offset - flat[number], 0), len(text)) + 1, text)
 
 

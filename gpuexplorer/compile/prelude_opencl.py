@@ -7,15 +7,11 @@ CUDA's bounds, which ``native_exp`` misses by a factor of a thousand, and no slo
 
 from __future__ import annotations
 
-_ONE = (
-    "sqrt rsqrt cbrt exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh "
-    "cosh tanh asinh acosh atanh erf erfc tgamma lgamma fabs floor ceil round rint trunc"
-).split()
-_TWO = "pow fmin fmax fmod copysign atan2 hypot fdim".split()
+from gpuexplorer.compile.math_names import ONE, TWO
 
 FLOAT_FUNCTIONS = "".join(
-    [f"#define {name}f(x) {name}((float)(x))\n" for name in _ONE]
-    + [f"#define {name}f(x, y) {name}((float)(x), (float)(y))\n" for name in _TWO]
+    [f"#define {name}f(x) {name}((float)(x))\n" for name in ONE]
+    + [f"#define {name}f(x, y) {name}((float)(x), (float)(y))\n" for name in TWO]
     + ["#define fmaf(x, y, z) fma((float)(x), (float)(y), (float)(z))\n"]
 )
 """``sqrtf`` and its kin, which compute in float whatever they are given."""

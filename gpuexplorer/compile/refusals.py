@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from gpuexplorer.compile.edits import Edits
+from gpuexplorer.compile.math_names import MATH
 from gpuexplorer.compile.statements import Statement, parse_body, walk
 from gpuexplorer.compile.warp_in_step import reads_in_step
 from gpuexplorer.core.errors import WorkFailed
@@ -57,7 +58,7 @@ def refuse_unportable(
     """
     _refuse_assembly(source)
     _refuse_names(source)
-    _refuse_recursion(source)
+    _refuse_recursion(source, cpp=cpp)
     if not cpp:
         _refuse_votes(source)
     _refuse_printing(source)
@@ -159,18 +160,41 @@ def _refuse_names(source: CudaSource) -> None:
         )
 
 
-def _refuse_recursion(source: CudaSource) -> None:
-    """OpenCL has no functions that call themselves."""
+def _refuse_recursion(source: CudaSource, *, cpp: bool) -> None:
+    """OpenCL has no functions that call themselves.
+
+    In C++ others may have their names: the compiler tells them apart (``refuse_recursion``).
+    """
+    named = Counter(f.name for f in source.functions)
     for function in source.functions:
-        call = re.compile(rf"(?<![.\w]){function.name}\s*\(")
+        if cpp and (named[function.name] > 1 or function.name in MATH or function.is_template):
+            continue
+        call = re.compile(rf"(?<![.\w])(?<!->)(?<!::){function.name}\s*\(")
         inside = call.search(source.code, *function.body)
-        if inside and not function.is_template:
-            raise _refuse(
-                source,
-                inside.start(),
-                f"'{function.name}', which calls itself, cannot run through OpenCL",
-                "write it as a loop with a stack of its own",
-            )
+        if inside:
+            raise _calls_itself(source, function, inside.start())
+
+
+def refuse_recursion(source: CudaSource, names: Collection[str]) -> None:
+    """Raise WorkFailed for a function that calls itself, at once or through others.
+
+    ``names`` are those, and what calls them, as a compiler found.
+    """
+    for function in source.functions:
+        if function.name in names:
+            callers = callers_of(source, frozenset({function.name}))
+            body = source.code[slice(*function.body)]
+            if function.name in callers and not callers.isdisjoint(_WORD.findall(body)):
+                raise _calls_itself(source, function, function.open_paren)
+
+
+def _calls_itself(source: CudaSource, function: Function, offset: int) -> WorkFailed:
+    return _refuse(
+        source,
+        offset,
+        f"'{function.name}', which calls itself, cannot run through OpenCL",
+        "write it as a loop with a stack of its own",
+    )
 
 
 def _refuse_in_step(source: CudaSource, function: Function) -> None:

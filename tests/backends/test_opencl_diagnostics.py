@@ -10,7 +10,7 @@ from gpuexplorer.backends.opencl.build_log import clean_log, first_error
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
 from gpuexplorer.compile.rewriter import rewrite
 from gpuexplorer.core.errors import WorkFailed
-from tests.backends.opencl_support import made_workload, ready_runner
+from tests.backends.opencl_support import device, made_workload, ready_runner
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -92,3 +92,67 @@ def test_every_offset_of_a_rewritten_text_comes_from_somewhere() -> None:
         assert columns == sorted(columns)
         assert columns[-1] <= len(old) + 1
     assert made.origin.place("prelude", 1, 1) is None
+
+
+KERNEL = "__global__ void made(const float *A, float *B, int N) { B[0] = %s; }\n"
+OTHERS = {
+    "an overload": (
+        "__device__ float sq(float x) { return x * x; }\n"
+        "__device__ float2 sq(float2 v) { return make_float2(sq(v.x), sq(v.y)); }\n",
+        "sq(make_float2(A[0], 2.0f)).y",
+    ),
+    "CUDA's own": (
+        "__device__ float2 exp(float2 v) { return make_float2(exp(v.x), exp(v.y)); }\n",
+        "exp(make_float2(A[0], A[1])).x",
+    ),
+    "a method": (
+        "struct Stack { int n; __device__ void push(int v) { n += v; } };\n"
+        "__device__ void push(Stack *s, int v) { s->push(v); }\n"
+        "__device__ int pushed(int v) { Stack s; s.n = 1; push(&s, v); return s.n; }\n",
+        "pushed(N)",
+    ),
+    "one of a namespace": (
+        "namespace inner { __device__ int twice(int v) { return 2 * v; } }\n"
+        "__device__ int twice(int v) { return inner::twice(v); }\n",
+        "twice(N)",
+    ),
+}
+CALLERS = {
+    "one that another has the name of": (
+        "__device__ float f(float x) { return x; }\n"
+        "__device__ int f(int n) { return n < 2 ? 1 : f(n - 1) + f(n - 2); }\n",
+        "f(N)",
+        "'f'",
+    ),
+    "two that call each other": (
+        "__device__ int f(int n);\n"
+        "__device__ int g(int n) { return n < 2 ? 1 : n * f(n - 1); }\n"
+        "__device__ int f(int n) { return n < 2 ? 1 : n * g(n - 1); }\n",
+        "f(N)",
+        "'[fg]'",
+    ),
+    "a method": (
+        "struct Tree { int n; __device__ int sum(int d) {"
+        " return d < 2 ? n : this->sum(d - 1) + this->sum(d - 2); } };\n"
+        "__device__ int sum(int d) { Tree t; t.n = d; return t.sum(d); }\n",
+        "sum(N)",
+        "'sum'",
+    ),
+}
+
+
+@pytest.mark.skipif("Portable" in device().driver, reason="plain C has no overloads")
+@pytest.mark.parametrize("called", OTHERS)
+def test_what_calls_another_of_its_name_does_not_call_itself(called: str) -> None:
+    helpers, value = OTHERS[called]
+    runner, _ = ready_runner(made_workload(helpers + KERNEL % value), precision="fp32")
+    runner.free()
+
+
+@pytest.mark.skipif("Portable" in device().driver, reason="plain C has no overloads")
+@pytest.mark.parametrize("caller", CALLERS)
+def test_what_calls_itself_is_refused_where_the_compiler_alone_sees_it(caller: str) -> None:
+    helpers, value, name = CALLERS[caller]
+    words = rf"^made\.cu:\d: {name}, which calls itself, cannot run through OpenCL"
+    with pytest.raises(WorkFailed, match=words):
+        ready_runner(made_workload(helpers + KERNEL % value), precision="fp32")

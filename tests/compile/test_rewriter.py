@@ -277,6 +277,11 @@ def test_what_would_go_wrong_silently_is_refused(inside: str, words: str) -> Non
             "__global__ void k(float *A) { if (threadIdx.x == 0) return; f(A); }",
             "return before",
         ),
+        (
+            "__device__ int f(int n) { return n < 2 ? 1 : n * f(n - 1); }\n"
+            "__global__ void k(int *A) { A[0] = f(4); }",
+            "k.cu:1: 'f', which calls itself",
+        ),
     ],
 )
 def test_what_cannot_be_said_in_opencl_is_refused(text: str, words: str) -> None:

@@ -24,6 +24,9 @@ _OWN_NAME = re.compile(r"\bgpux_(\w+)")
 _SPACE = re.compile(r"\b__(?:private|generic|global|local) (?=\w)")
 
 
+_RECURSION = re.compile(r"Unsupported recursive call in function:((?:\s+[\w.]+$)+)", re.MULTILINE)
+
+
 class Error(NamedTuple):
     """The first error of a log."""
 
@@ -36,6 +39,24 @@ def first_error(log: str) -> Error | None:
     """Return the first error of a cleaned log."""
     found = re.search(r"^([^\s:][^:\n]*:\d+):\d+: (?:fatal )?error: (.*)$", log, re.MULTILINE)
     return Error(found[1], found[2]) if found else None
+
+
+def led_to_recursion(log: str) -> frozenset[str]:
+    """Return the functions that call themselves or lead to one, where a log says that some do."""
+    found = _RECURSION.search(log)
+    return frozenset(map(_plain_name, found[1].split() if found else ()))
+
+
+def _plain_name(symbol: str) -> str:
+    """Return the last name of a symbol, without namespaces, classes and types."""
+    mangled = re.match(r"_Z(N?)[A-Z]*(?=\d)", symbol)
+    if mangled is None:
+        return symbol
+    rest, name = symbol[mangled.end() :], ""
+    while (not name or mangled[1]) and (length := re.match(r"\d+", rest)):
+        end = length.end() + int(length[0])
+        name, rest = rest[length.end() : end], rest[end:]
+    return name
 
 
 def clean_log(log: str, origin: Origin | None = None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from gpuexplorer.backends.opencl.build_log import clean_log, first_error
+from gpuexplorer.backends.opencl.build_log import clean_log, first_error, led_to_recursion
 from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.compile.access_sites import Sites
 from gpuexplorer.compile.arguments import of_bfloat
@@ -16,9 +16,11 @@ from gpuexplorer.compile.cache import DiskCache, key
 from gpuexplorer.compile.prelude import Language, opencl_prelude
 from gpuexplorer.compile.prelude_recording import RECORDING
 from gpuexplorer.compile.printing import Printed
+from gpuexplorer.compile.refusals import refuse_recursion
 from gpuexplorer.compile.rewriter import PortableKernel, Rewritten, rewrite
 from gpuexplorer.compile.thread_numbers import MOST_THREADS
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.workloads.cuda_source import CudaSource
 from gpuexplorer.workloads.includes import to_correct
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
 
@@ -202,6 +204,7 @@ def _compile(session: OpenclSession, text: str, source: str, rewritten: Rewritte
         return _built(session, text)
     except (cl.Error, RuntimeError) as error:
         log = clean_log(str(error), rewritten.origin)
+        _refuse_recursion(log, rewritten)
         first = first_error(log)
         what = f"{first.where}: {first.what}" if first else f"{source}: {log or error}"
         raise WorkFailed(
@@ -209,3 +212,9 @@ def _compile(session: OpenclSession, text: str, source: str, rewritten: Rewritte
             remedy=to_correct(rewritten.without),
             detail=log,
         ) from None
+
+
+def _refuse_recursion(log: str, rewritten: Rewritten) -> None:
+    """Say that a function calls itself as it is said where the text alone shows it."""
+    if names := led_to_recursion(log):
+        refuse_recursion(CudaSource(rewritten.origin.flat), names)
