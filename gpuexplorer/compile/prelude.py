@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from gpuexplorer.compile.math_names import std_names
 from gpuexplorer.compile.prelude_opencl import (
     C_ONLY,
     COMMON,
@@ -85,7 +86,8 @@ def opencl_prelude(
 
 def cuda_prelude(precision: str, defines: Mapping[str, int], source: str) -> str:
     """Return the CUDA prelude of a source; half comes with its header."""
-    named = constants(blank(source), HOST_LONG_BITS, "LL")
+    plain = blank(source)
+    named = constants(plain, HOST_LONG_BITS, "LL") + std_names(plain)
     own = {"half": "__half", "bfloat16": "__nv_bfloat16"}
     include = _HEADERS.get(precision, "")
     return f'#line 1 "{PRELUDE_NAME}"\n{include}{CUDA}{named}{_common(precision, own, defines)}'

@@ -65,6 +65,17 @@ def _one_each() -> Iterator[_Part]:
         yield _Part(frozenset({name}), text, needs_fp64=True)
 
 
+def _mixed() -> Iterator[_Part]:
+    """Yield the functions that take two types of numbers."""
+    yield _Part(_names("GPUX_MIXED"), _MIXED)
+    for name in "fmax fmin fmod atan2 hypot fdim remainder nextafter".split():
+        text = (
+            f"GPUX_MIXED_WHOLE({name}, float)\n#ifdef GPUX_FP64\n"
+            f"GPUX_MIXED({name}, double, float)\nGPUX_MIXED_WHOLE({name}, double)\n#endif\n"
+        )
+        yield _Part(_names(name), text)
+
+
 _DEFINITIONS = """
 #define __ldcs(p) (*(p))
 #define __ldcg(p) (*(p))
@@ -168,6 +179,8 @@ inline float normcdff(float x) { return 0.5f * erfc(-x * 0.70710678118654752f); 
 #define __CUDACC__ 1
 typedef ulong2 gpux_widest;
 template <typename T> T gpux_bare(const T &);
+template <typename T> T gpux_min_of(T a, T b) { return b < a ? b : a; }
+template <typename T> T gpux_max_of(T a, T b) { return a < b ? b : a; }
 inline float atomicExch(float *p, float v) { return as_float(atomicExch((int *)p, as_int(v))); }
 """
 
@@ -242,6 +255,7 @@ _CLOCKS = """\
 """
 _POWERS = """\
 inline float pow(float x, int n) { return pown(x, n); }
+inline float pow(int x, float y) { return pow((float)x, y); }
 #ifdef GPUX_FP64
 inline double pow(double x, int n) { return pown(x, n); }
 inline double pow(float x, double y) { return pow((double)x, y); }
@@ -251,15 +265,16 @@ inline double pow(int x, double y) { return pow((double)x, y); }
 #endif
 """
 _MIXED = """\
-#ifdef GPUX_FP64
-#define GPUX_MIXED(name) \\
-inline double name(float x, double y) { return name((double)x, y); } \\
-inline double name(double x, float y) { return name(x, (double)y); }
-GPUX_MIXED(fmax)
-GPUX_MIXED(fmin)
-GPUX_MIXED(fmod)
-GPUX_MIXED(atan2)
-#endif
+#define GPUX_MIXED(name, T, A) \\
+inline T name(T x, A y) { return name(x, (T)y); } \\
+inline T name(A x, T y) { return name((T)x, y); }
+#define GPUX_MIXED_WHOLE(name, T) \\
+GPUX_MIXED(name, T, int) GPUX_MIXED(name, T, uint) \\
+GPUX_MIXED(name, T, long) GPUX_MIXED(name, T, ulong)
+"""
+"""Functions of two types of numbers: CUDA computes in that of the real one, the wider of two.
+
+``pow`` has its own, for whole powers (``_POWERS``).
 """
 
 
@@ -285,7 +300,7 @@ _PARTS: tuple[_Part, ...] = (
     _Part(frozenset(re.findall(r"__reduce_\w+", _REDUCTIONS)), _REDUCTIONS),
     _Part(_names("clock64 clock __globaltimer"), _CLOCKS),
     _Part(_names("pow"), _POWERS),
-    _Part(_names("fmax fmin fmod atan2"), _MIXED),
+    *_mixed(),
     _Part(_HALVES, HALF, needs_fp16=True),
     _Part(_BFLOATS, BFLOAT),
     _Part(frozenset({"cooperative_groups"}), GROUPS),

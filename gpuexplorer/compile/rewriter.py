@@ -25,6 +25,7 @@ from gpuexplorer.compile.access_sites import Sites, record_accesses
 from gpuexplorer.compile.arguments import cannot_fill
 from gpuexplorer.compile.device_part import without_host_code, without_unused
 from gpuexplorer.compile.edits import Edited, Edits
+from gpuexplorer.compile.math_names import without_std
 from gpuexplorer.compile.origin import Origin
 from gpuexplorer.compile.prelude import Language
 from gpuexplorer.compile.prelude_vectors import is_vector
@@ -394,6 +395,7 @@ def _rewrite_text(source: CudaSource, edits: Edits) -> None:
     for match in _LONG_LITERAL.finditer(plain):
         unsigned = "U" if match[2] or match[3] else ""
         edits.replace(match.end(1), match.end(), f"{unsigned}L")
+    without_std(source.text, plain, edits)
     for one in includes_of(source.text, plain):
         edits.blank(source.text, one.start, one.end)
     for match in re.finditer(r"\bextern(\s*)(?=__global__|__device__|\{|void)", plain):

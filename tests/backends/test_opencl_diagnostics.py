@@ -29,6 +29,7 @@ LINES = [
     "    B[blockIdx.x * blockDim.x + threadIdx.x] = __sinf(wrong);",
     "wrong;",
     "    /* é */ B[0] = wrong;",
+    "    using std::max; B[0] = std::sqrt(A[0]) + std::max<float>(A[1], 2) + max(wrong, 1);",
 ]
 
 

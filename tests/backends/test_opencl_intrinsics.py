@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
+from gpuexplorer.compile.nvrtc import compile_kernels
 from tests.backends.opencl_support import backend, device, made_workload, plan_for
 
 COUNT = 1 << 18
@@ -132,3 +133,39 @@ def test_the_rest_of_them() -> None:
     fused = computed("__fmaf_rn(x, x, -1.0f)", x, x)
     wide = x.astype(np.float64)
     assert np.array_equal(fused, (wide * wide - 1).astype(np.float32))
+
+
+TYPED: dict[str, tuple[int, Callable[[Array], Array]]] = {
+    "fmax(x, 0)": (4, lambda x: np.maximum(x, 0)),
+    "fmin(1u, x)": (4, lambda x: np.minimum(x, 1)),
+    "fmax(x, 1LL)": (4, lambda x: np.maximum(x, 1)),
+    "fmod(x, 2)": (4, lambda x: np.fmod(x, 2)),
+    "atan2(x, 1)": (4, lambda x: np.arctan2(x, 1)),
+    "hypot(3, x)": (4, lambda x: np.hypot(x, 3)),
+    "fdim(x, 1)": (4, lambda x: np.maximum(x - 1, 0)),
+    "remainder(x, 3)": (4, lambda x: x - 3 * np.rint(x / 3)),
+    "pow(2, x)": (4, lambda x: np.exp2(x)),
+    "pow(x, 2)": (4, lambda x: x * x),
+    "fmax((double)x, 0)": (8, lambda x: np.maximum(x, 0)),
+    "hypot(3, (double)x)": (8, lambda x: np.hypot(x, 3)),
+    "std::sqrt(x * x)": (4, np.abs),
+    "::std::abs(x)": (4, np.abs),
+    "std::fabsf(x)": (4, np.abs),
+    "std::max(x, 0.5f)": (4, lambda x: np.maximum(x, 0.5)),
+    "std::min(2, 3) + 0 * x": (4, lambda x: np.full_like(x, 2)),
+    "std::max<float>(x, 1)": (4, lambda x: np.maximum(x, 1)),
+    "std :: pow(x, 2)": (4, lambda x: x * x),
+}
+"""Calls that CUDA takes, the bytes of what they give, and the same in NumPy."""
+
+
+@pytest.mark.skipif("Portable" in device().driver, reason="plain C has no overloads")
+def test_functions_of_two_types_and_of_std_give_what_they_give_on_a_gpu() -> None:
+    x = between(-4, 4)
+    for text, (size_B, exact_of) in TYPED.items():
+        seen = f'static_assert(sizeof({text}) == {size_B}, "")'
+        found = computed(f"({{ {seen}; {text}; }})", x, x)
+        assert np.allclose(found, exact_of(x.astype(np.float64)), rtol=1e-5, atol=1e-5), text
+    kernel = "#include <cuda/std/cmath>\nusing namespace std;\n__global__ void k(float x) {\n"
+    every = "".join(f'static_assert(sizeof({t}) == {n}, "");\n' for t, (n, _) in TYPED.items())
+    compile_kernels("k.cu", {"k.cu": f"{kernel}{every}}}\n"}, "sm_90")

@@ -19,7 +19,7 @@ _POCL = re.compile(r"^(error|warning|note): (\S+:\d+:\d+)(?: <Spelling=(\S+:\d+:
 _MESSAGE = re.compile(r"([^\s:][^:\n]*):(\d+):(\d+): (.*)")
 _EXCERPT = re.compile(r"\s*(?:\d+ )?\|")
 _OURS = (PRELUDE_NAME, "opencl-c", "<")
-_NAMES = {"gpux_grid": "gridDim"}
+_NAMES = {"gpux_grid": "gridDim", "gpux_max_of": "std::max", "gpux_min_of": "std::min"}
 _OWN_NAME = re.compile(r"\bgpux_(\w+)")
 _SPACE = re.compile(r"\b__(?:private|generic|global|local) (?=\w)")
 
