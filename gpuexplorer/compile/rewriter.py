@@ -25,6 +25,7 @@ from gpuexplorer.compile.access_sites import Sites, record_accesses
 from gpuexplorer.compile.arguments import cannot_fill
 from gpuexplorer.compile.device_part import without_host_code, without_unused
 from gpuexplorer.compile.edits import Edited, Edits
+from gpuexplorer.compile.launch_bounds import LaunchBounds, launch_bounds
 from gpuexplorer.compile.math_names import without_std
 from gpuexplorer.compile.origin import Origin
 from gpuexplorer.compile.prelude import Language
@@ -107,6 +108,8 @@ class PortableKernel:
     """Whether a part of the grid does what it would do in the whole (see ``gridDim`` below)."""
     uses_warps: bool
     """Whether it shuffles, and so needs sub-groups of 32 and a block width to match."""
+    bounds: LaunchBounds | None = None
+    """What its ``__launch_bounds__`` say."""
     probe: str | None = None
     """The kernel that tells which numbers the parameters are whose types the text does not tell.
 
@@ -320,6 +323,7 @@ def _rewrite_kernel(
         takes_grid=bool(grid_uses),
         splittable=len(grid_uses) == grid_uses_in_all,
         uses_warps=uses_warps,
+        bounds=launch_bounds(source, kernel),
     )
 
 

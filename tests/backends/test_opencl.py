@@ -13,7 +13,13 @@ import pytest
 
 from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES
 from gpuexplorer.compile.cache import ENVIRONMENT_VARIABLE
-from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed, WrongResult
+from gpuexplorer.core.errors import (
+    BlockTooLarge,
+    CannotRunHere,
+    InputError,
+    WorkFailed,
+    WrongResult,
+)
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.backends.opencl_support import (
@@ -479,6 +485,33 @@ def test_bf16_by_value_is_refused_as_the_cpus_language_has_it_not(kind: str) -> 
     made = made_workload(source, args='["A", "B", { value = "1" }, "N"]')
     with pytest.raises(CannotRunHere, match=r"made\.cu:1: 'by' is a bf16 passed by value"):
         ready_runner(made, precision="bf16")
+
+
+@pytest.mark.parametrize(
+    ("before", "bounds"),
+    [
+        ("", "__launch_bounds__(32)"),
+        ("#define WARP 32\n", "__launch_bounds__(WARP)"),
+        ("#ifndef WIDE\n#define WIDE 7\n#endif\n", "__launch_bounds__(WIDE * 8, 2)"),
+        (
+            "constexpr int W = 32;\n#define MOST (W * sizeof(float) / 4)\n",
+            "__launch_bounds__(MOST)",
+        ),
+    ],
+)
+def test_a_block_larger_than_the_launch_bounds_is_refused(before: str, bounds: str) -> None:
+    source = before + COPY.replace("void ", f"void {bounds} ")
+    made = made_workload(source, variant="[variants.only.tunables.WIDE]\nvalues = [4, 16]")
+    verify(made, block=(32,), tunables={"WIDE": 4})
+    line = before.count("\n") + 1
+    with pytest.raises(BlockTooLarge, match=rf"made\.cu:{line}: .*'made' .* 32 threads, not 33"):
+        ready_runner(made, block=(33,), tunables={"WIDE": 4})
+
+
+def test_launch_bounds_that_the_text_does_not_tell_refuse_nothing() -> None:
+    before = "#if REAL_BITS == 32\n#define MOST 128\n#else\n#define MOST 32\n#endif\n"
+    source = before + COPY.replace("void ", "void __launch_bounds__(MOST) ")
+    verify(made_workload(source), block=(128,))
 
 
 def test_more_shared_memory_than_a_gpu_gives_is_refused() -> None:

@@ -22,7 +22,7 @@ from gpuexplorer.compile.bound_symbols import bound_symbols, written_symbols
 from gpuexplorer.compile.rewriter import PortableKernel
 from gpuexplorer.core.accesses import AccessLook, Trace
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import DeviceLost, InputError, WorkFailed
+from gpuexplorer.core.errors import BlockTooLarge, DeviceLost, InputError, WorkFailed
 from gpuexplorer.core.knobs import block_words
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.units import quantity
@@ -115,6 +115,14 @@ class OpenCLRunner(Runner):
                 "the launch gives it no bytes",
                 remedy="give them as the third argument in <<<...>>>, or as 'shared_bytes' of that "
                 "launch in the manifest",
+            )
+        bounds = portable.bounds
+        allowed = bounds.most_threads(self.plan.defines) if bounds is not None else None
+        if bounds is not None and allowed is not None and step.threads_per_block > allowed:
+            raise BlockTooLarge(
+                f"{bounds.where}: the __launch_bounds__ of '{step.entry}' allow a block at most "
+                f"{allowed} threads, not {step.threads_per_block}",
+                remedy="make the block smaller",
             )
         made = self._made(built)
         static_B, most = made.static_shared_B, made.most_threads
