@@ -108,6 +108,8 @@ class Parameter:
     pointers: int
     start: int
     end: int
+    sides: tuple[str, ...] = ()
+    """Those of what it points to, where that is an array: a row, that is, or a plane."""
 
     @property
     def is_pointer(self) -> bool:
@@ -250,19 +252,28 @@ class CudaSource:
             names = re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^\]]*\]", " ", text))
             if not names or names == ["void"]:
                 continue
-            pointers = text.count("*") + len(re.findall(r"\[", text))
+            rows = _sides_of_rows(text)
+            pointers = 1 if rows else text.count("*") + text.count("[")
             before_name = text[: text.rfind(names[-1])]
             words = re.findall(r"[A-Za-z_]\w*", before_name)
             qualifiers = {"const", "volatile", "restrict", "__restrict__", "__restrict", "struct"}
             kind = " ".join(w for w in words if w not in qualifiers)
             lead = len(text) - len(text.lstrip())
-            found.append(Parameter(names[-1], kind, pointers, start + lead, end))
+            found.append(Parameter(names[-1], kind, pointers, start + lead, end, rows))
         return found
 
     def signature(self, function: Function) -> Signature:
         """Return how a function is called."""
         where = self.where(function.open_paren)
         return Signature(function.name, where, tuple(self.parameters(function)))
+
+
+def _sides_of_rows(declared: str) -> tuple[str, ...]:
+    """Return ``(N)`` of ``float A[][N]`` and ``float (*A)[N]``; nothing of other parameters."""
+    sides = tuple(side.strip() for side in re.findall(r"\[([^\[\]]*)\]", declared))
+    if "*" not in declared:
+        return sides[1:]
+    return sides if re.fullmatch(r"[^*]*\(\s*\*[\w\s]*\)[^*]*", declared) else ()
 
 
 def split_spans(

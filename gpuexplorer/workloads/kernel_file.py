@@ -265,8 +265,8 @@ class KernelFile:
         names = [p.name for p in parameters]
         if set(names) <= {p.name for p in own} and set(self.outputs) <= set(names):
             return names
-        same = [(p.type, p.pointers) for p in parameters] == [(p.type, p.pointers) for p in own]
-        return [p.name for p in own] if same else []
+        heads = [[(p.type, p.pointers, p.sides) for p in taken] for taken in (parameters, own)]
+        return [p.name for p in own] if heads[0] == heads[1] else []
 
     @cached_property
     def trusted(self) -> str | None:

@@ -121,8 +121,10 @@ class _Reader:
         indices = {p.name: list(self._subscripts(p.name)) for p in arrays}
         texts = {name: [text for text, _, _ in found] for name, found in indices.items()}
         shapes = {
-            p.name: self._declared_shape(p.name)
+            p.name: self._declared_shape(self._symbols[p.name].sides)
             if p.name in self._symbols
+            else self._shape_of_rows(p, texts[p.name])
+            if p.sides
             else self._indices.shape(texts[p.name])
             for p in arrays
         }
@@ -298,9 +300,14 @@ class _Reader:
                         found.setdefault(array, side)
         return found
 
-    def _declared_shape(self, name: str) -> tuple[str, ...] | None:
-        """Return the shape of an array outside of functions, whose sides are numbers."""
-        sides = [self._host.number(side) for side in self._symbols[name].sides or ("1",)]
+    def _shape_of_rows(self, parameter: Parameter, texts: Sequence[str]) -> tuple[str, ...] | None:
+        """Return the shape of an array whose rows have sides that are numbers."""
+        rows, shape = self._declared_shape(parameter.sides), self._indices.shape(texts)
+        return (" * ".join(shape), *rows) if shape and rows else None
+
+    def _declared_shape(self, texts: Sequence[str]) -> tuple[str, ...] | None:
+        """Return a shape whose sides are numbers: of an array outside of functions, of a row."""
+        sides = [self._host.number(side) for side in texts or ("1",)]
         if any(side is None or side < 1 or side != int(side) for side in sides):
             return None
         return tuple(str(int(side)) for side in sides if side is not None)

@@ -187,6 +187,17 @@ def test_included_files_of_the_folder_are_found() -> None:
     verify(made_workload(source, files={"helper.cuh": helper}), size={"N": 100})
 
 
+@pytest.mark.parametrize("rows", ["A[][8]", "(*A)[8]", "A[32][8]", "(*__restrict__ A)[8]"])
+def test_pointers_to_rows_take_arrays(rows: str) -> None:
+    source = f"""
+__global__ void made(const float {rows}, float (*B)[4][2], unsigned int N) {{
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) B[i / 8][i / 2 % 4][i % 2] = A[i / 8][i % 8];
+}}
+"""
+    verify(made_workload(source), precision="fp32")
+
+
 def test_tunables_are_macros() -> None:
     source = COPY.replace("= A[i]", "= A[i] * (real)(float)WIDTH")
     workload = made_workload(

@@ -37,6 +37,8 @@ def body(text: str) -> str:
         ("const real* __restrict__ A", "__global const real* __restrict__ A"),
         ("real const *A, int N", "__global real const *A, int N"),
         ("float A[], int N", "__global float A[], int N"),
+        ("float A[][8], int N", "__global float A[][8], int N"),
+        ("float (*A)[8], int N", "__global float (*A)[8], int N"),
         ("size_t n, bool flag", "ulong n, uchar flag"),
         ("const size_t n", "const ulong n"),
         ("unsigned long long n", "unsigned long      n"),
@@ -262,6 +264,8 @@ def test_what_would_go_wrong_silently_is_refused(inside: str, words: str) -> Non
     [
         ("__global__ void k(int N,\n float **A) { }", "k.cu:2: 'A', a pointer to pointers"),
         ("__global__ void k(float *A[4]) { }", "pointer to pointers"),
+        ("__global__ void k(float *(*A)[4]) { }", "pointer to pointers"),
+        ("__global__ void k(float (*A[4])[4]) { }", "pointer to pointers"),
         (
             "template <int N> __device__ void f() { __shared__ float s[N]; }\n"
             "__global__ void k() { f<4>(); }",

@@ -108,6 +108,24 @@ def test_what_is_added_to_an_index_moves_its_end(body: str, a: str, b: str) -> N
     assert found.shapes == {"a": (a,), "b": (b,)}
 
 
+@pytest.mark.parametrize(
+    ("head", "shape"),
+    [
+        ("float a[][W]", ("n", "8")),
+        ("float a[H][W]", ("n", "8")),
+        ("float (*a)[W]", ("n", "8")),
+        ("float (* __restrict__ a)[2][W]", ("n", "2", "8")),
+        ("float a[][UNKNOWN]", None),
+    ],
+)
+def test_a_pointer_to_rows_is_an_array_of_them(head: str, shape: tuple[str, ...] | None) -> None:
+    text = f"#define W 8\n#define H (W * 2)\n__global__ void k({head}, int n) {{\n"
+    text += "    int i = threadIdx.x; if (i < n) a[i][0] = 1;\n}\n"
+    found = read(text, "k")
+    assert found.shapes == {"a": shape}
+    assert found.uses == {"a": "out"}
+
+
 def test_an_array_has_as_many_rows_as_are_reached() -> None:
     body = "if (x < w && y < h) b[y * w + x] = a[y * w + x] + a[(y + h) * w + x];"
     found = read(
