@@ -18,6 +18,7 @@ from gpuexplorer.compile.statements import Statement, parse_body, walk
 from gpuexplorer.compile.warp_in_step import reads_in_step
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.workloads.cuda_source import CudaSource, Function
+from gpuexplorer.workloads.instances import split_list
 
 VOTES = frozenset("__syncthreads_count __syncthreads_and __syncthreads_or".split())
 """Barriers at which the threads of a block learn what all of them say."""
@@ -45,7 +46,7 @@ _THREADS = frozenset(
 _DEEPEST = 8
 """Helpers that call each other, as far as what they are handed is followed."""
 _COUNTED = re.compile(r"(?:\+\+|--)\s*([A-Za-z_]\w*)|\b([A-Za-z_]\w*)\s*(?:\+\+|--)")
-_COUNTER = re.compile(r"\(\s*(?:[A-Za-z_]\w*\s+)+([A-Za-z_]\w*)\s*=")
+_COUNTER = re.compile(r"\s*(?:[A-Za-z_]\w*\s+)*([A-Za-z_]\w*)\s*=(?!=)")
 
 
 def refuse_unportable(
@@ -456,21 +457,18 @@ def _refuse_divergence(
         following = bisect_left(barriers, statement.start)
         return following < len(barriers) and barriers[following] < statement.end
 
-    def divergent(statement: Statement) -> bool:
-        used = tainted.intersection(_WORD.findall(_without_votes(statement.condition)))
-        own = _COUNTER.match(statement.condition) if statement.kind == "for" else None
-        if own and own[1] in used:  # its own counter; another one of that name may depend
-            text = source.code[statement.start : statement.end]
-            values = [names for name, names in assignments(text) if name == own[1]]
-            if not any(names & (tainted - {own[1]}) for names in values):
-                used -= {own[1]}
-        return bool(used)
+    def divergent(statement: Statement, tainted: frozenset[str]) -> bool:
+        return not tainted.isdisjoint(_WORD.findall(_without_votes(statement.condition)))
 
     remedy = "move it out, so that every thread of the block reaches it"
-    for statement in walk(body):
-        if not statement.condition or not has_barrier(statement):
+    waiting = [(body, tainted)]
+    while waiting:
+        statement, tainted = waiting.pop()
+        if not has_barrier(statement):
             continue
-        if divergent(statement):
+        tainted -= _counters_of_all(source.code, statement, tainted)
+        waiting += [(part, tainted) for part in reversed(statement.parts)]
+        if divergent(statement, tainted):
             raise _refuse(
                 source,
                 statement.start,
@@ -481,7 +479,7 @@ def _refuse_divergence(
         if not statement.is_loop:
             continue
         for inner in walk(statement):
-            if inner.kind == "if" and divergent(inner):
+            if inner.kind == "if" and divergent(inner, tainted):
                 for jump in walk(inner):
                     if jump.kind in ("break", "continue"):
                         raise _refuse(
@@ -491,3 +489,20 @@ def _refuse_divergence(
                             "cannot run through OpenCL",
                             "let every thread take part until the loop ends",
                         )
+
+
+def _counters_of_all(code: str, loop: Statement, tainted: frozenset[str]) -> frozenset[str]:
+    """Return what a ``for`` begins with and changes the same for all threads.
+
+    Elsewhere variables of these names, or these themselves, may depend on the thread.
+    """
+    if loop.kind != "for":
+        return frozenset()
+    first = loop.condition[1:].partition(";")[0]
+    begun = {m[1] for part in split_list(first) if (m := _COUNTER.match(part))} & tainted
+    others = tainted - begun
+    text = code[loop.start : loop.end]
+    differ = {name for name, used in assignments(text) if not used.isdisjoint(others)}
+    for part in loop.parts:
+        differ.update(_changed_by_some(code, part, others))
+    return frozenset(begun - differ)

@@ -250,6 +250,17 @@ KERNEL = "__global__ void k(float *A, int N)\n{{\n    __shared__ float s[32];\n{
         ("do { __syncthreads(); } while (A[threadIdx.x] > 0);", "'do'"),
         ("for (int i = threadIdx.x; i < N; i += 32) { __syncthreads(); }", "'for'"),
         ("int old = atomicAdd(&N, 1);\nif (old == 3) __syncthreads();", "k.cu:5: .*'if'"),
+        ("int k;\nfor (k = threadIdx.x; k < N; k++) { __syncthreads(); }", "k.cu:5: .*'for'"),
+        (
+            "int k;\nfor (k = 0; k < N; k++) { if (A[k] > threadIdx.x) k++; __syncthreads(); }",
+            "'for'",
+        ),
+        (
+            "int j = threadIdx.x, k;\n"
+            "for (k = 0, j++; k < N; k += j) { __syncthreads(); }\nk = threadIdx.x;",
+            "'for'",
+        ),
+        ("for (int k = 0; k < 9; k++) { if (threadIdx.x) k++; __syncthreads(); }", "'for'"),
         ('asm volatile ("nop;");', "inline assembly"),
         ("#define SYNC __syncthreads()\nif (threadIdx.x == 0) SYNC;", "inside 'if'"),
     ],
@@ -309,6 +320,10 @@ def test_what_cannot_be_said_in_opencl_is_refused(text: str, words: str) -> None
         "#pragma unroll\nfor (int i = 0; i < 4; i++) { __syncthreads(); }",
         "// return;\n/* if (threadIdx.x) */ __syncthreads();",
         "do { __syncthreads(); N--; } while (N > 0);\n",
+        "int k;\nfor (k = 0; k < 8; k++) { s[threadIdx.x] = k; __syncthreads(); }\n"
+        "for (k = threadIdx.x; k < N; k += 32) A[k] = 1;",
+        "int j, k = threadIdx.x;\nA[k] = 1;\n"
+        "for (j = 0, k = 0; k < 8; k++, j += k) { if (k == N) break; __syncthreads(); }",
     ],
 )
 def test_what_every_thread_reaches_is_accepted(inside: str) -> None:
