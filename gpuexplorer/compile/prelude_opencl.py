@@ -53,7 +53,7 @@ static uint gpux_thread(uint axis) {
 #define __align__(n) __attribute__((aligned(n)))
 #define __noinline__ __attribute__((noinline))
 #define __syncthreads() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#define assert(condition) ((void)0)
+#define assert(...) ((void)0)
 #define __ldg(pointer) (*(pointer))
 typedef char int8_t;
 typedef uchar uint8_t;

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpuexplorer.compile.assertions import ASSERTIONS, NAME
 from gpuexplorer.compile.prelude_groups import GROUPS
 from gpuexplorer.compile.prelude_half import BFLOAT, HALF
 from gpuexplorer.compile.printing import PRINTING
@@ -305,5 +306,6 @@ _PARTS: tuple[_Part, ...] = (
     _Part(_BFLOATS, BFLOAT),
     _Part(frozenset({"cooperative_groups"}), GROUPS),
     _Part(frozenset({"gpux_print"}), PRINTING),
+    _Part(frozenset({NAME}), ASSERTIONS),
 )
 """In the order in which they must stand."""

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gpuexplorer.compile import (
+    assertions,
     early_returns,
     groups,
     macros,
@@ -23,6 +24,7 @@ from gpuexplorer.compile import (
 )
 from gpuexplorer.compile.access_sites import Sites, record_accesses
 from gpuexplorer.compile.arguments import cannot_fill
+from gpuexplorer.compile.assertions import Assertion
 from gpuexplorer.compile.device_part import without_host_code, without_unused
 from gpuexplorer.compile.edits import Edited, Edits
 from gpuexplorer.compile.launch_bounds import LaunchBounds, launch_bounds
@@ -133,6 +135,8 @@ class Rewritten:
     """What its notes of accesses stand for, where it was to take some."""
     printed: Printed | None = None
     """What its kernels print, where they do."""
+    asserted: tuple[Assertion, ...] = ()
+    """What its kernels assert, by number from 1 on; in C++ for OpenCL alone."""
     without: tuple[str, ...] = ()
     """Files that it includes and that are not there."""
 
@@ -145,6 +149,7 @@ def rewrite(
     entry: str | None = None,
     signed: bool = True,
     recorded: bool = False,
+    asserting: bool = False,
     filled: Collection[str] = (),
 ) -> Rewritten:
     """Rewrite file ``name`` of a workload for C++ for OpenCL, or for plain OpenCL C.
@@ -153,15 +158,18 @@ def rewrite(
     them are. With ``signed`` unsigned indices are computed with signs where that makes no
     difference, as long as no array has 2 GiB and no grid 2³⁰ threads along an axis (``subscripts``,
     ``thread_numbers``). With ``recorded`` its kernels note their accesses, in C++ for OpenCL alone
-    (``access_sites``). ``filled`` are variables outside of functions that kernels of ours fill
+    (``access_sites``), and with ``asserting`` they look at what they assert (``assertions``).
+    ``filled`` are variables outside of functions that kernels of ours fill
     (``filling``). Raises WorkFailed, naming file and line, for what OpenCL would refuse or
     silently get wrong, and InputError for an entry that there is not.
     """
     flat = inline_includes(name, without_host_code(files, () if entry is None else (entry,)))
     chosen = _with_one_kernel(name, CudaSource(flat), entry)
-    renamed = _without_keywords(chosen.text)
-    stages, source = [chosen, renamed], CudaSource(renamed.text)
     cpp = language == "clc++"
+    numbered, asserted = assertions.edits(CudaSource(chosen.text))
+    stages = [chosen, *([numbered.apply(chosen.text)] if asserting else [])]
+    stages.append(_without_keywords(stages[-1].text))
+    source = CudaSource(stages[-1].text)
     changes = _CHANGES if cpp else _CHANGES[:1]
     for change in (macros.edits, *changes) if recorded else changes:
         source = _changed(source, change(source), stages)
@@ -203,6 +211,7 @@ def rewrite(
     ours = [*probes.values(), *map(_copies, filled)]
     return Rewritten(
         edited.text, kernels, origin, "".join(ours), sites=sites, printed=printed,
+        asserted=asserted if cpp and asserted and assertions.has_some(edited.text) else (),
         without=tuple(_not_there(CudaSource(flat))),
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from string import Formatter
 ROOT = Path(__file__).parents[2] / "gpuexplorer"
 CODE = (
     "backends/opencl/build_log.py", "compile/access_sites.py", "compile/arguments.py",
+    "compile/assertions.py", "compile/math_names.py",
     "workloads/cuda_source.py", "workloads/instances.py", "core/sharing.py", "history/documents.py",
     "compile/early_returns.py", "compile/printing.py", "compile/shared_arrays.py",
     "compile/device_part.py", "compile/parameters.py", "compile/prelude", "compile/rewriter.py",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class DeviceArrays:
     def __init__(self, plan: Plan, session: OpenclSession) -> None:
         """Allocate; raises WorkFailed when the memory is not there."""
         cl, context = session.cl, session.context
-        self._cl, self._queue = cl, session.queue
+        self._cl, self._context, self._queue = cl, context, session.queue
         self.plans: dict[str, ArrayPlan] = {a.name: a for a in plan.arrays}
         self._precision = plan.config.precision
         self._places: dict[str, Fenced | Patterned] = {}
@@ -82,6 +83,22 @@ class DeviceArrays:
             self._places[name].arm()
         self._armed = True
         self._queue.finish()
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Set back afterwards what launches that belong to no run change of ``inout`` arrays."""
+        cl, flags = self._cl, self._cl.mem_flags.READ_WRITE
+        copies = {}
+        try:
+            for name, array in self.plans.items():
+                if array.role == "inout":
+                    copies[name] = cl.Buffer(self._context, flags, array.nbytes)
+                    cl.enqueue_copy(self._queue, copies[name], self.buffers[name])
+            yield
+        finally:
+            for name, copy in copies.items():
+                cl.enqueue_copy(self._queue, self.buffers[name], copy)
+                copy.release()
 
     def clear_indices(self, *roles: Role) -> None:
         """Queue zeroing the arrays of whole numbers that have one of some roles.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from gpuexplorer.backends.opencl.build_log import clean_log, first_error, led_to_recursion
 from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.compile.access_sites import Sites
 from gpuexplorer.compile.arguments import of_bfloat
+from gpuexplorer.compile.assertions import Assertion
 from gpuexplorer.compile.bound_symbols import filled_B, room_for
 from gpuexplorer.compile.cache import DiskCache, key
 from gpuexplorer.compile.prelude import Language, opencl_prelude
@@ -31,9 +32,12 @@ _DISK = "opencl"
 _NOTHING = "__kernel void gpuexplorer_nothing() {}"
 
 _Numbers = tuple[tuple[str, int], ...]
-ProgramName = tuple[str, str, str, str, _Numbers, _Numbers, bool, bool]
+Use = Literal["timed", "recorded", "asserting"]
+"""Whether a program does what its source says alone, takes notes of its accesses as well, or looks
+at what it asserts."""
+ProgramName = tuple[str, str, str, str, _Numbers, _Numbers, bool, Use]
 """The sources by their hash, which of them, which kernel, precision, macros, the bytes of variables
-that are filled, whether indices have signs, and whether it takes notes."""
+that are filled, whether indices have signs, and what it is for."""
 
 
 @dataclass
@@ -62,21 +66,23 @@ class BuiltProgram:
     """What the probe of the parameters' types has stored."""
     printed: Printed | None = None
     """The formats of what it prints, where it prints."""
+    asserted: tuple[Assertion, ...] = ()
+    """What its source asserts."""
     copying: dict[str, Any] = field(default_factory=dict)
     """The kernels of ours that copy to and from variables outside of functions."""
 
 
 def build_program(
-    session: OpenclSession, plan: Plan, step: KernelLaunch, *, recorded: bool = False
+    session: OpenclSession, plan: Plan, step: KernelLaunch, use: Use = "timed"
 ) -> BuiltProgram:
-    """Build what one step of a plan launches, or find it built; with ``recorded`` it takes notes.
+    """Build what one step of a plan launches, or find it built.
 
     Raises WorkFailed with the compiler's message, which names the user's file and line, in
     ``detail``; InputError for an entry that the source does not have.
     """
-    name = _name_of(plan, step, recorded)
+    name = _name_of(plan, step, use)
     if name not in session.programs:
-        built = _build(session, plan, step, _is_small(plan) and not recorded, recorded)
+        built = _build(session, plan, step, _is_small(plan) and use != "recorded", use)
         while len(session.programs) >= MAX_PROGRAMS:
             session.programs.pop(next(iter(session.programs)))
         session.programs[name] = built
@@ -98,11 +104,11 @@ def load_compiler(session: OpenclSession) -> None:
         _built(session, _NOTHING)
 
 
-def _name_of(plan: Plan, step: KernelLaunch, recorded: bool = False) -> ProgramName:
+def _name_of(plan: Plan, step: KernelLaunch, use: Use = "timed") -> ProgramName:
     sources = (plan.source_sha256, step.source, step.entry)
     defines = tuple(sorted(plan.defines.items()))
     filled = filled_B(plan, step)
-    return (*sources, plan.config.precision, defines, filled, _is_small(plan), recorded)
+    return (*sources, plan.config.precision, defines, filled, _is_small(plan), use)
 
 
 def _is_small(plan: Plan) -> bool:
@@ -112,16 +118,16 @@ def _is_small(plan: Plan) -> bool:
 
 
 def _build(
-    session: OpenclSession, plan: Plan, step: KernelLaunch, signed: bool, recorded: bool
+    session: OpenclSession, plan: Plan, step: KernelLaunch, signed: bool, use: Use
 ) -> BuiltProgram:
     probed = session.probed
     language: Language = "clc++" if probed.language == "clc++" else "c"
     files = tuple(plan.files.items())
     filled = filled_B(plan, step)
     names = tuple(name for name, _ in filled)
-    rewritten = _rewritten(step.source, step.entry, files, language, signed, recorded, names)
+    rewritten = _rewritten(step.source, step.entry, files, language, signed, use, names)
     _check_values(rewritten, plan)
-    text = RECORDING if recorded else ""
+    text = RECORDING if use == "recorded" else ""
     text += opencl_prelude(
         plan.config.precision,
         plan.defines,
@@ -141,7 +147,10 @@ def _build(
         if binaries and binaries[0]:
             cache.put(entry, binaries[0])
     (kernel,) = rewritten.kernels.values()
-    return BuiltProgram(program, kernel, sites=rewritten.sites, printed=rewritten.printed)
+    return BuiltProgram(
+        program, kernel,
+        sites=rewritten.sites, printed=rewritten.printed, asserted=rewritten.asserted,
+    )  # fmt: skip
 
 
 def _check_values(rewritten: Rewritten, plan: Plan) -> None:
@@ -163,13 +172,14 @@ def _rewritten(
     files: tuple[tuple[str, str], ...],
     language: Language,
     signed: bool,
-    recorded: bool,
+    use: Use,
     filled: tuple[str, ...],
 ) -> Rewritten:
     """Rewrite a source once for all of its macros, which follow in another text."""
     return rewrite(
-        source, dict(files), language, entry=entry, signed=signed, recorded=recorded, filled=filled
-    )
+        source, dict(files), language, entry=entry, signed=signed, filled=filled,
+        recorded=use == "recorded", asserting=use == "asserting",
+    )  # fmt: skip
 
 
 def _from_binary(session: OpenclSession, cache: DiskCache, entry: str, options: str) -> Any:

@@ -57,7 +57,7 @@ class RecordedLaunch:
                 f"{self.session.info.id} is {self.session.info.name} by {self.session.info.driver}",
                 remedy="choose the CPU device, and see 'gpuexplorer doctor'",
             )
-        built = build_program(self.session, self.plan, self.step, recorded=True)
+        built = build_program(self.session, self.plan, self.step, "recorded")
         threads, first = self.step.threads_per_block, look.warp * WARP
         whole = not look.alone
         if whole:

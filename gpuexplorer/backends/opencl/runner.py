@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpuexplorer.backends.base import Batch, HostArray, Runner
 from gpuexplorer.backends.opencl.arrays import DeviceArrays
 from gpuexplorer.backends.opencl.parameters import compiled_parameters
-from gpuexplorer.backends.opencl.printed import take_printed
+from gpuexplorer.backends.opencl.printed import take_failed, take_printed
 from gpuexplorer.backends.opencl.program import BuiltProgram, MadeKernel, build_program, is_built
 from gpuexplorer.backends.opencl.session import OpenclSession
 from gpuexplorer.backends.opencl.symbol_copies import fill_symbols, read_symbols
@@ -79,6 +79,8 @@ class OpenCLRunner(Runner):
         """Stands for this runner in the kernels it set the arguments of."""
         self._arrays: DeviceArrays | None = None
         self._printed: str | None = None
+        self._holds = False
+        """Whether a launch has shown that what the kernels assert holds."""
 
     # ---- build
 
@@ -124,6 +126,8 @@ class OpenCLRunner(Runner):
                 f"{allowed} threads, not {step.threads_per_block}",
                 remedy="make the block smaller",
             )
+        if built.asserted:
+            build_program(self._session, self.plan, step, "asserting")
         made = self._made(built)
         static_B, most = made.static_shared_B, made.most_threads
         limit = self.device.limits.max_shared_B
@@ -242,9 +246,37 @@ class OpenCLRunner(Runner):
         self._owned().clear_indices(*get_args(Role))
 
     def poison(self) -> None:
-        """Fill outputs and scratch with poison and notice from now on what strays outside."""
+        """Fill outputs and scratch with poison and notice from now on what strays outside.
+
+        Before that, once, a launch of its own looks at what kernels assert; WorkFailed where it
+        does not hold.
+        """
         self._take_printed()
+        if not self._holds and any(l.built.asserted for l in self._launches):
+            self._refuse_failed_assertion()
+            self._holds = True
         self._owned().poison()
+
+    def _refuse_failed_assertion(self) -> None:
+        arrays, enqueue = self._owned(), self._cl.enqueue_nd_range_kernel
+        try:
+            with arrays.kept():
+                self._set_back()
+                arrays.clear_indices("out", "scratch")
+                for launch in self._launches:
+                    built = build_program(self._session, self.plan, launch.step, "asserting")
+                    kernel = self._cl.Kernel(built.program, built.kernel.signature.name)
+                    for index, value in enumerate(self._values(launch)):
+                        kernel.set_arg(index, value)
+                    fill_symbols(self._session, built, launch.symbols, arrays.buffers)
+                    enqueue(self._queue, kernel, launch.global_size, launch.step.block).wait()
+                    if failed := take_failed(self._session, built):
+                        raise WorkFailed(
+                            f"{failed.where}: the assertion '{failed.text}' failed",
+                            remedy="correct the kernel, its launch or its arguments",
+                        )
+        except (self._cl.Error, RuntimeError) as error:
+            raise self._failure(error) from None
 
     def download(self, names: tuple[str, ...]) -> dict[str, HostArray]:
         """Copy arrays back and wait."""
