@@ -32,7 +32,7 @@ _SIZES_B = {
     "unsigned long long": 8, "size_t": 8, "float2": 8, "int2": 8, "float3": 12, "float4": 16,
     "int4": 16, "uchar4": 4, "double2": 16,
 }  # fmt: skip
-_CAST = re.compile(rf"\(\s*(?:const\s+)?{_WHOLE_TYPE}\s*\)|\bstatic_cast\s*<[^<>]*>")
+CAST = re.compile(rf"\(\s*(?:const\s+)?{_WHOLE_TYPE}\s*\)|\bstatic_cast\s*<[^<>]*>")
 DEEPEST = 12
 """Names that stand for names."""
 
@@ -59,7 +59,7 @@ def names_in(text: str) -> set[str]:
 
 def read_expression(text: str) -> ast.expr | None:
     """Read a C expression that Python reads in the same way; None for any other."""
-    plain = re.sub(r"\b(0[xX][\da-fA-F]+|\d+)[uUlL]+\b", r"\1", _CAST.sub("", text))
+    plain = re.sub(r"\b(0[xX][\da-fA-F]+|\d+)[uUlL]+\b", r"\1", CAST.sub("", text))
     plain = re.sub(r"(?<=\d)'(?=\d)", "", plain)
     try:
         return ast.parse(" ".join(plain.split()), mode="eval").body

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from gpuexplorer.workloads.c_expressions import (
     REAL_NUMBERS,
     definitions,
     factors,
+    names_in,
     number_of,
     read_expression,
     with_sizes,
@@ -41,6 +42,11 @@ _ALLOCATED = re.compile(
     r"\bcudaMalloc(?:Managed|Async)?\s*\(\s*(?:\(\s*void\s*\*\s*\*\s*\)\s*)?&\s*([\w.]+)\s*,"
 )
 _IN_FORMULAS = (ast.BinOp, ast.Constant, ast.Add, ast.Sub, ast.Mult, ast.Load)
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "//"
+}  # fmt: skip
+"""Of whole numbers, as formulas have them."""
+_LONGEST_FORMULA = 300
 _MOST_EXPANSIONS = 100
 _LONGEST = 200_000
 
@@ -57,7 +63,9 @@ class Launch:
     """The bytes of shared memory that it asks for, as they are written there."""
     grid: tuple[int, ...] | None = None
     sides: tuple[str, ...] = ()
-    """The sides of the block as they are written there."""
+    """The sides of the block as they are written there..."""
+    grid_sides: tuple[str, ...] = ()
+    """... and those of the grid."""
 
 
 class HostText:
@@ -67,6 +75,8 @@ class HostText:
         self._source = source
         self.macros = {m[1]: m[2].strip() for m in _MACRO.finditer(source.plain)}
         kernels = [f.body for f in source.functions if f.is_kernel]
+        self.beside_kernels = _blanked(source.plain, kernels)
+        """The text without its kernels' bodies: what they may call, macros included."""
         outside = _blanked(source.code, kernels)
         self._called = {
             m[1]: ([n.strip() for n in m[2].split(",")], m[3].replace("\\\n", " ").strip())
@@ -128,6 +138,54 @@ class HostText:
             elif not isinstance(node, _IN_FORMULAS):
                 return None
         return ast.unparse(tree)
+
+    def formula(self, text: str, names: Mapping[str, str]) -> str | None:
+        """Return an expression as a formula in which some names stand for others.
+
+        Every other name is what it is defined as. None for what formulas do not say.
+        """
+        if not text.isdigit() and text in names:
+            return names[text]
+        tree = read_expression(with_sizes(text))
+        made = None if tree is None else self._in_formula(tree, dict(names))
+        tree = None if made is None else read_expression(made)
+        if tree is None or any(isinstance(node, ast.Name) for node in ast.walk(tree)):
+            return None if tree is None else ast.unparse(tree)
+        number = self.number(text)
+        return str(int(number)) if number is not None and 1 <= number == int(number) else None
+
+    def _in_formula(self, node: ast.expr, names: dict[str, str | None]) -> str | None:
+        """Return an expression with its names replaced; each is looked up once."""
+        if isinstance(node, ast.Constant):
+            return str(node.value) if isinstance(node.value, int) else None
+        if isinstance(node, ast.Name):
+            if node.id not in names:
+                names[node.id] = None
+                text = self._values.get(node.id) or self.macros.get(node.id)
+                known = None if text is None else read_expression(with_sizes(text))
+                names[node.id] = None if known is None else self._in_formula(known, names)
+            return names[node.id]
+        if not isinstance(node, ast.BinOp) or type(node.op) not in _OPERATORS:
+            return None
+        left, right = (self._in_formula(one, names) for one in (node.left, node.right))
+        if left is None or right is None or len(left + right) > _LONGEST_FORMULA:
+            return None
+        return f"({left} {_OPERATORS[type(node.op)]} {right})"
+
+    def sizes_of(self, launch: Launch) -> set[str]:
+        """Return the names by which a launch's grid, and the arrays it is handed, are as large."""
+        texts = [*launch.grid_sides]
+        texts += filter(None, (self._allocations.get(a.strip()) for a in launch.arguments))
+        return self._named(" ".join(texts)) - self._named(" ".join(launch.sides))
+
+    def _named(self, text: str) -> set[str]:
+        """Return the names in a text, and those in what they are defined as."""
+        found: set[str] = set()
+        left = names_in(text)
+        while left:
+            found |= left
+            left = {n for one in left for n in names_in(self._values.get(one, ""))} - found
+        return found
 
     def _resolved(self, text: str, depth: int) -> str:
         """Return a name's definition, or the text itself."""
@@ -213,8 +271,9 @@ class HostText:
             template = tuple(split_list(match[2], pointed=True)) if (match[2] or "").strip() else ()
             shared = how[2] if len(how) > 2 else "0"
             sides = tuple(self._sides(how[1])) if len(how) > 1 else ()
+            across = tuple(self._sides(how[0]))
             found.setdefault(match[1], []).append(
-                Launch(block, arguments, template, shared, self._block(how[0]), sides)
+                Launch(block, arguments, template, shared, self._block(how[0]), sides, across)
             )
         return found
 

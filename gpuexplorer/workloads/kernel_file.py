@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import PRECISIONS
+from gpuexplorer.workloads.c_expressions import names_in
 from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter
 from gpuexplorer.workloads.fills import WHOLE
 from gpuexplorer.workloads.host_text import HostText, Launch
@@ -95,9 +96,17 @@ class KernelFile:
         """Of each array, as formulas over the sizes; None where nothing tells."""
         self.uses = {p.name: self._use(p.name) for p in self.arrays}
         """Of each array; None where nothing tells."""
-        self.sizes = {n: self._default(n) for n in self.chosen.sizes}
-        """The sizes with their defaults."""
-        self.numbers = [p for p in self.chosen.parameters if p.name in self.chosen.others]
+        sides = (names_in(side) for shape in answers.shapes.values() for side in shape)
+        named = set(answers.sizes).union(*sides)
+        numbers = [p for p in self.chosen.parameters if p.name in self.chosen.others]
+        self.numbers = [p for p in numbers if p.name not in named or self.type_of(p) not in WHOLE]
+        taken = {p.name for p in numbers} - {p.name for p in self.numbers}
+        self.sizes = {
+            p.name: self._default(p.name)
+            for p in self.chosen.parameters
+            if p.name in self.chosen.sizes or p.name in taken
+        }
+        """The sizes with their defaults: what the text tells, and what answers make one."""
         self.scalars = {p.name: self._value(p) for p in self.numbers}
         """The other numbers that it takes."""
 

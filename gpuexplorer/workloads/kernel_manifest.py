@@ -7,7 +7,6 @@ folder cannot be written; everything else uses it, and it can be edited like any
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import math
 import os
@@ -240,8 +239,9 @@ class _Writer:
     def _grid(self, kernel: KernelText, block: Sequence[int]) -> list[str]:
         """Return the grid that reaches over what the guards say, or over the largest output.
 
-        Where neither guards nor sizes say it, it has as many threads as in the host code, or as
-        many blocks where the kernel does not ask for a thread's number.
+        Where the kernel numbers blocks it has as many as are counted. Where neither guards nor
+        sizes say it, it has as many threads as in the host code, or as many blocks where the kernel
+        does not ask for a thread's number.
         """
         axes = len(block)
         shapes = [self._sides(name) for name in self._file.outputs]
@@ -250,17 +250,20 @@ class _Writer:
         launch = self._file.launch_of(kernel)
         if launch.grid and not kernel.reach and not self._file.chosen.sizes:
             body = self._file.source.code[slice(*kernel.function.body)]
-            by_axis = itertools.zip_longest(AXES[:axes], launch.grid[:axes], fillvalue=1)
+            launched = [*launch.grid[:axes], *[1] * axes]
             counted = []
-            for (axis, blocks), threads in zip(by_axis, block, strict=True):
+            for axis, blocks, threads in zip(AXES, launched, block, strict=False):
                 total = blocks * threads
                 asked = re.search(rf"\bthreadIdx\s*\.\s*{axis}", body)
-                counted.append(f"ceil_div({total}, block_{axis})" if asked else str(blocks))
+                told = kernel.blocks.get(axis)
+                counted.append(
+                    told or (f"ceil_div({total}, block_{axis})" if asked else str(blocks))
+                )
             return counted
         found = []
         for at, axis in enumerate(AXES[:axes]):
             reach = kernel.reach.get(axis) or (sides[at] if at < len(sides) else "1")
-            found.append(f"ceil_div({reach}, block_{axis})")
+            found.append(kernel.blocks.get(axis) or f"ceil_div({reach}, block_{axis})")
         return found
 
 

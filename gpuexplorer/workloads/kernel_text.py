@@ -6,17 +6,20 @@ which a run that is verified confirms or not.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from gpuexplorer.workloads.block_numbers import BlockNumbers
 from gpuexplorer.workloads.c_expressions import definitions, names_in, read_expression
 from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter
 from gpuexplorer.workloads.declared_symbols import symbols_used
-from gpuexplorer.workloads.host_text import HostText
+from gpuexplorer.workloads.host_text import HostText, Launch
 from gpuexplorer.workloads.index_shapes import Indices, Known
+from gpuexplorer.workloads.row_pointers import with_arrays
 
 AXES = "xyz"
 Use = Literal["in", "out", "inout"]
@@ -48,6 +51,7 @@ _LOOP = re.compile(
     r"\bfor\s*\(\s*(?:[A-Za-z_][\w\s]*\s)?([A-Za-z_]\w*)\s*=\s*([^;]+?)\s*;\s*\1\s*<\s*([^;]+?)\s*;"
 )
 _ELEMENT = re.compile(r"([A-Za-z_]\w*)\s*\[([^\[\]]+)\]")
+_PART_OF_THREADS = re.compile(r"\bthreadIdx\s*\.\s*([xyz])\s*(?:/\s*(\w+)|>>\s*(\d+))")
 ROW = 8
 """Elements that each row of a sparse matrix gets."""
 
@@ -72,6 +76,8 @@ class KernelText:
     """Sides of the block that the text takes for granted, by axis."""
     reach: Mapping[str, str] = field(default_factory=dict)
     """What the threads of an axis must reach over, as a formula, by axis."""
+    blocks: Mapping[str, str] = field(default_factory=dict)
+    """How many blocks an axis has, as a formula, where blocks are numbered and not threads."""
     axes: int = 1
     """How many axes its threads have."""
     below: Mapping[str, str] = field(default_factory=dict)
@@ -104,13 +110,24 @@ class _Reader:
         variables = (symbol.parameter for symbol in self._symbols.values())
         self._parameters = (*source.parameters(function), *variables)
         start, end = function.body
-        self._body = host.expanded(source.code[start:end])
+        arrays = [p.name for p in self._parameters if p.is_pointer]
+        self._body = with_arrays(host.expanded(source.code[start:end]), arrays)
         self._heads = {p.name: source.code[p.start : p.end] for p in self._parameters}
         whole = [p.name for p in self._parameters if not p.is_pointer and _is_whole(p)]
         self._values = dict(definitions(self._body))
         self._axis = {n: a for n, text in self._values.items() if (a := _axis_of(text))}
         self._bounds, margins = self._read_bounds(whole)
-        used = {n for bound in self._bounds.values() for n in names_in(bound)}
+        self._launches = self._handing_over(host.launches.get(function.name, ()))
+        sizes_of_blocks = {n.strip() for one, _ in self._launches for n in one.sides}
+        within = {given[n] for _, given in self._launches for n in sizes_of_blocks & given.keys()}
+        rows = [n for n in whole if n not in within]
+        self._numbers = BlockNumbers(host, self._body, self._values, rows)
+        self._blocks = self._counted(whole)
+        told = [host.sizes_of(one) & given.keys() for one, given in self._launches]
+        used = {given[n] for (_, given), names in zip(self._launches, told, strict=True)
+                for n in names}  # fmt: skip
+        for formula in (*self._bounds.values(), *self._blocks.values()):
+            used |= names_in(formula)
         self._sizes = tuple(n for n in whole if n in used or self._scales(n))
         self._indices = Indices(
             Known(host, self._body, self._sizes, self._values, self._axis, self._bounds, margins)
@@ -146,6 +163,7 @@ class _Reader:
             values={n: f"{ROW} * arange({count} + 1)" for n, (count, _) in rows.items()},
             fixed_block=self._fixed_block(),
             reach=self._reach(),
+            blocks=self._blocks,
             axes=self._axes(),
             symbols=frozenset(self._symbols),
             read_back=self._read_back,
@@ -183,12 +201,71 @@ class _Reader:
             name: max(int(number) for one, number in margins if one == name) for name, _ in margins
         }
 
+    def _handing_over(self, launches: Sequence[Launch]) -> list[tuple[Launch, dict[str, str]]]:
+        """Return the launches with the parameters by the texts of what they are handed."""
+        names = [p.name for p in self._parameters if p.name not in self._symbols]
+        return [
+            (one, {text.strip(): n for text, n in zip(one.arguments, names, strict=True)})
+            for one in launches
+            if len(one.arguments) == len(names)
+        ]
+
+    def _counted(self, whole: Sequence[str]) -> dict[str, str]:
+        """Return how many blocks there are on the axes where blocks are numbered.
+
+        Bounds tell it, or the host's launch, or a parameter that has no other use. A block's number
+        has it as its bound from then on.
+        """
+        found: dict[str, str] = {}
+        for name in [n for n in self._bounds if n in self._values]:
+            counted = self._numbers.blocks(name, self._bounds[name])
+            if counted is not None and not re.search(rf"\b{name}\s*\+\+", self._body):
+                found.setdefault(*counted)
+        threads = {
+            self._axis[n] for n in self._axis.keys() & self._bounds.keys()
+            if not self._is_inside(n) and self._numbers.blocks(n, self._bounds[n]) is None
+        }  # fmt: skip
+        found = {axis: count for axis, count in found.items() if axis not in threads}
+        scaling = [n for n in whole if self._scales(n)]
+        bounding = {n for bound in self._bounds.values() for n in names_in(bound)}
+        unused = [n for n in whole if not re.search(rf"\b{n}\b", self._body)]
+        usual = [*unused, *(n for n in whole if n in bounding and n not in scaling), *scaling]
+        for at, axis in enumerate(AXES):
+            if axis in found or axis in threads or not self._numbers.is_of_block(axis):
+                continue
+            same = self._numbers.same(axis)
+            count = next((self._bounds[n] for n in self._bounds if n in same), None)
+            count = count or self._launched(at)
+            if count is None and self._numbers.reaches(axis, self._all_subscripts):
+                count = next(iter(usual), None)
+            if count is not None:
+                found[axis] = count
+                self._bounds.setdefault(f"blockIdx.{axis}", count)
+        for at, axis in enumerate(AXES):
+            if self._numbers.is_unnumbered(axis) and (found or axis in self._strided):
+                found[axis] = self._launched(at) or "1"
+        return found
+
+    def _launched(self, at: int) -> str | None:
+        """Return the blocks on an axis as the host launches them, as a formula."""
+        for launch, given in self._launches:
+            sides = {text.strip(): f"block_{a}" for text, a in zip(launch.sides, AXES, strict=False)
+                     if text.strip().isidentifier()}  # fmt: skip
+            text = launch.grid_sides[at] if at < len(launch.grid_sides) else "1"
+            if (count := self._host.formula(text, {**sides, **given})) is not None:
+                return count
+        return None
+
     def _scales(self, size: str) -> bool:
         """Return whether an index is multiplied by a parameter inside of a subscript."""
-        texts = [text for p in self._parameters if p.is_pointer for text, _, _ in
-                 self._subscripts(p.name)]  # fmt: skip
-        texts += self._values.values()
+        texts = [*self._all_subscripts, *self._values.values()]
         return any(re.search(rf"[*%]\s*{size}\b|\b{size}\s*\*", text) for text in texts)
+
+    @cached_property
+    def _all_subscripts(self) -> list[str]:
+        """The subscripts of all arrays."""
+        arrays = (p.name for p in self._parameters if p.is_pointer)
+        return [text for name in arrays for text, _, _ in self._subscripts(name)]
 
     # ---- arrays
 
@@ -261,11 +338,12 @@ class _Reader:
         """Return the arrays that say where rows begin: how many rows, and what lies in them.
 
         That is ``for (j = start[i]; j < start[i + 1]; j++)``, with the arrays that have a
-        subscript ``j``.
+        subscript ``j``. Threads that share a row begin at ``start[i] + threadIdx.x``.
         """
         found = {}
         for match in _LOOP.finditer(self._body):
-            first, last = (_ELEMENT.fullmatch(self._values.get(t, t)) for t in match.groups()[1:])
+            last = _ELEMENT.fullmatch(self._values.get(match[3], match[3]))
+            first = next(filter(None, map(_ELEMENT.fullmatch, self._summands(match[2]))), None)
             if not first or not last or first[1] != last[1] or first[1] not in texts:
                 continue
             tree = read_expression(f"({last[2]}) - ({first[2]})")
@@ -276,6 +354,19 @@ class _Reader:
                 continue
             inside = [n for n, said in texts.items() if match[1] in map(str.strip, said)]
             found[first[1]] = count, inside
+        return found
+
+    def _summands(self, text: str) -> list[str]:
+        """Return what an expression adds up, what names stand for in their place."""
+        tree = read_expression(self._values.get(text, text))
+        found, nodes = [], [] if tree is None else [tree]
+        while nodes:
+            node = nodes.pop()
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+                nodes += [node.left, node.right]
+            else:
+                said = ast.unparse(node)
+                found.append(self._values.get(said, said))
         return found
 
     def _below(
@@ -319,13 +410,30 @@ class _Reader:
         return max((AXES.index(a) + 1 for a in used), default=1)
 
     def _reach(self) -> dict[str, str]:
-        """Return what bounds the number of a thread on each axis."""
+        """Return what bounds the number of a thread on each axis, of those of the grid first.
+
+        What a thread of a block goes through in steps does not.
+        """
         found: dict[str, str] = {}
-        inside = [n for n in self._axis if "blockIdx" not in self._values[n]]
-        for name in [*(n for n in self._axis if n not in inside), *inside]:  # of the grid first
-            if name in self._bounds:
+        for name in sorted(self._axis, key=self._is_inside):
+            if name in self._bounds and name not in self._stepping:
                 found.setdefault(self._axis[name], self._bounds[name])
         return found
+
+    def _is_inside(self, name: str) -> bool:
+        return "blockIdx" not in self._values[name]
+
+    @cached_property
+    def _stepping(self) -> set[str]:
+        """The numbers of threads of a block that go on in steps."""
+        return {
+            n for n in self._axis if self._is_inside(n) and re.search(rf"\b{n}\s*\+=", self._body)
+        }
+
+    @cached_property
+    def _strided(self) -> set[str]:
+        """The axes on which nothing but such steps reaches what is to be done."""
+        return {self._axis[n] for n in self._stepping if n in self._bounds} - self._reach().keys()
 
     def _fixed_block(self) -> dict[str, int]:
         """Return the sides that shared arrays and the numbers of threads take for granted."""
@@ -335,7 +443,9 @@ class _Reader:
         alone = {n: a for n, a in alone.items() if not re.search(rf"\b{n}\s*\+=", self._body)}
         for text in self._values.values():
             for match in re.finditer(r"\bblockIdx\s*\.\s*([xyz])\s*\*\s*(\w+)(?!\s*\.)", text):
-                self._fix(found, match[1], match[2])
+                part = _PART_OF_THREADS.search(text)
+                times = f" * {part[2]}" if part and part[2] else f" << {part[3]}" if part else ""
+                self._fix(found, _axis_of(text) or match[1], match[2] + times)
         for match in _SHARED.finditer(self._body):
             sides = re.findall(r"\[([^\]]+)\]", match[2])
             used = re.compile(rf"\b{match[1]}" + r"\s*\[([^\]]+)\]" * len(sides))

@@ -59,6 +59,21 @@ def _pulled(d: Mapping[str, Any]) -> Array:
     return result
 
 
+def _spmv(d: Mapping[str, Any]) -> Array:
+    return np.asarray((d["data"] * d["x"][d["indices"]]).reshape(-1, 8).sum(1))
+
+
+def _softmax(d: Mapping[str, Any]) -> Array:
+    powers = np.exp(d["in"])
+    return np.asarray(powers / powers.sum(1, keepdims=True))
+
+
+def _normalised(d: Mapping[str, Any]) -> Array:
+    rows = d["inp"] - d["inp"].mean(1, keepdims=True)
+    spread = np.square(rows).mean(1, keepdims=True)
+    return np.asarray(rows / np.sqrt(spread + 1e-5) * d["weight"] + d["bias"])
+
+
 def _julia(d: Mapping[str, Any]) -> Array:
     y, x = np.mgrid[:200, :200]
     a = 1.5 * (100 - x) / 100 + 1.5j * (100 - y) / 100
@@ -78,20 +93,56 @@ def _julia(d: Mapping[str, Any]) -> Array:
         ("histogram", {"length": 5000}, "bins", lambda d: np.bincount(d["data"], minlength=256)),
         ("scan", {"n": 1000}, "output", lambda d: d["input"].cumsum() - d["input"]),
         ("heat", {"nx": 70, "ny": 45}, "u_new", _heated),
-        ("spmv", {"num_rows": 300}, "y",
-         lambda d: (d["data"] * d["x"][d["indices"]]).reshape(-1, 8).sum(1)),
+        ("spmv", {"num_rows": 300}, "y", _spmv),
         ("nbody", {"n": 256}, "v", _pulled),
         ("julia", {}, "ptr", _julia),
         ("transpose", {}, "odata", lambda d: d["idata"].T),
         ("coop", {"n": 5000}, "result", lambda d: np.array([d["a"] @ d["b"]])),
         ("conv", {"width": 50, "height": 40}, "P", _filtered),
+        ("rowsum", {"rows": 90, "cols": 300}, "out", lambda d: d["A"].sum(1)),
+        ("rowsum", {"rows": 300, "cols": 7}, "out", lambda d: d["A"].sum(1)),
+        ("tall", {"n": 700}, "y", lambda d: d["x"]),
+        ("softmax", {"C": 210}, "out", _softmax),
+        ("layernorm", {"N": 30, "C": 70}, "out", _normalised),
+        ("spmv_block", {"num_rows": 300}, "y", _spmv),
+        ("spmv_warp", {"num_rows": 300}, "y", _spmv),
     ],
 )  # fmt: skip
 def test_a_program_computes_what_numpy_does(
     name: str, size: dict[str, int], output: str, expected: Callable[[Mapping[str, Any]], Array]
 ) -> None:
-    workload = program(name)
-    runner, inputs = ready_runner(workload, size=size, precision=_precision(workload))
+    found, right = both(program(name), size, output, expected)
+    # Whether a point of a Julia set escapes may hang on the last bit.
+    assert _wrong(found, right) <= (0.01 if name == "julia" else 0), name
+
+
+@INTEL
+@pytest.mark.parametrize(
+    ("name", "block", "size", "output", "expected"),
+    [
+        ("spmv_warp", (64,), {"num_rows": 300}, "y", _spmv),
+        ("layernorm", (32, 2), {"N": 30, "C": 70}, "out", _normalised),
+    ],
+)
+def test_a_block_of_another_size_still_reaches_every_row(
+    name: str,
+    block: tuple[int, ...],
+    size: dict[str, int],
+    output: str,
+    expected: Callable[[Mapping[str, Any]], Array],
+) -> None:
+    assert _wrong(*both(program(name), size, output, expected, block=block)) == 0
+
+
+def both(
+    workload: Workload,
+    size: dict[str, int],
+    output: str,
+    expected: Callable[[Mapping[str, Any]], Array],
+    **request: Any,
+) -> tuple[Array, Array]:
+    """Return what a program computes, and what NumPy does."""
+    runner, inputs = ready_runner(workload, size=size, precision=_precision(workload), **request)
     runner.launch(1)
     runner.check_guards()
     found = runner.download((output,))[output].astype(np.float64)
@@ -99,9 +150,12 @@ def test_a_program_computes_what_numpy_does(
     right = expected({**runner.plan.config.size, **given})
     runner.free()
     assert found.size == right.size
-    differ = np.abs(found.ravel() - right.ravel()) > 1e-4 * (np.abs(right).max() + 1)
-    # Whether a point of a Julia set escapes may hang on the last bit.
-    assert differ.mean() <= (0.01 if name == "julia" else 0), name
+    return found.ravel(), right.ravel()
+
+
+def _wrong(found: Array, right: Array) -> float:
+    """Return how much of a result is another one, or was never written."""
+    return float(1 - (np.abs(found - right) <= 1e-4 * (np.abs(right).max() + 1)).mean())
 
 
 def _precision(workload: Workload) -> str:
