@@ -13,12 +13,11 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
+from gpuexplorer.compile.assignments import assignments, changed_names
 from gpuexplorer.compile.edits import Edits
 from gpuexplorer.compile.refusals import (
     BARRIERS,
-    assignments,
     callers_of,
-    changed_names,
     last_place,
     leaving,
     thread_dependent,

@@ -12,10 +12,11 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from gpuexplorer.compile.assignments import assignments, changed_names, right_side
 from gpuexplorer.compile.edits import Edits
 from gpuexplorer.compile.math_names import MATH
 from gpuexplorer.compile.statements import Statement, parse_body, walk
-from gpuexplorer.compile.warp_in_step import reads_in_step
+from gpuexplorer.compile.warp_in_step import reads_in_step, shared_names
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.workloads.cuda_source import CudaSource, Function
 from gpuexplorer.workloads.instances import split_list
@@ -29,14 +30,13 @@ SHUFFLES = frozenset(
     "__reduce_min_sync __reduce_max_sync __reduce_and_sync __reduce_or_sync __reduce_xor_sync "
     "tiled_partition thread_block_tile coalesced_threads coalesced_group".split()
 )
+_WAITS = re.compile(r"__sync\w+|\w+_sync|sync|__threadfence\w*|barrier\w*")
+"""Names of what orders a thread's accesses before those of others that follow."""
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\(?:\n|.))*)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _INSIDE = r"[^<>;(){}]{0,200}"
 _CALL = re.compile(rf"([A-Za-z_]\w*)\s*(?:<{_INSIDE}(?:<{_INSIDE}>{_INSIDE}){{0,4}}>\s*)?\(")
 """A call, with a template's arguments or without."""
-_ASSIGNED = re.compile(
-    r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:\.\s*\w+\s*)?(?:[-+*/%&|^]|<<|>>)?=(?!=)"
-)
 
 _THREADS = frozenset(
     "threadIdx thread_rank thread_index meta_group_rank coalesced_threads __activemask "
@@ -45,7 +45,6 @@ _THREADS = frozenset(
 """What tells threads of a block apart, or its warps."""
 _DEEPEST = 8
 """Helpers that call each other, as far as what they are handed is followed."""
-_COUNTED = re.compile(r"(?:\+\+|--)\s*([A-Za-z_]\w*)|\b([A-Za-z_]\w*)\s*(?:\+\+|--)")
 _COUNTER = re.compile(r"\s*(?:[A-Za-z_]\w*\s+)*([A-Za-z_]\w*)\s*=(?!=)")
 
 
@@ -67,9 +66,12 @@ def refuse_unportable(
     _refuse_kernels(source)
     _refuse_shared(source)
     barriers = (callers_of(source, BARRIERS) | BARRIERS) - source.kernels.keys()
+    waits = frozenset(filter(_WAITS.fullmatch, _WORD.findall(source.plain)))
+    waits = (callers_of(source, waits) | waits) - source.kernels.keys()
+    numbering = callers_of(source, _THREADS) - source.kernels.keys()
     for function in source.functions:
         _refuse_barriers(source, function, barriers, cpp=cpp)
-        _refuse_in_step(source, function)
+        _refuse_in_step(source, function, waits, numbering)
 
 
 def callers_of(source: CudaSource, names: frozenset[str]) -> frozenset[str]:
@@ -198,8 +200,15 @@ def _calls_itself(source: CudaSource, function: Function, offset: int) -> WorkFa
     )
 
 
-def _refuse_in_step(source: CudaSource, function: Function) -> None:
-    found = reads_in_step(source, function)
+def _refuse_in_step(
+    source: CudaSource, function: Function, waits: frozenset[str], numbering: frozenset[str]
+) -> None:
+    """``numbering`` are the helpers and macros that tell threads apart."""
+    arrays = shared_names(source, function)
+    if not arrays:
+        return
+    apart = _apart(source.code[slice(*function.body)], function, source)
+    found = reads_in_step(source, function, arrays, waits, apart | numbering)
     if found is not None:
         array, line = found.array, source.where(found.written_at).rpartition(":")[2]
         raise _refuse(
@@ -351,9 +360,7 @@ def thread_dependent(
     """
     shared = set(re.findall(r"\b__shared__\b[^;=]*?([A-Za-z_]\w*)\s*(?:\[[^;]*)?[;=]", body))
     shared |= set(re.findall(r"\bauto &(\w+) = gpux_shared_", body))
-    tainted = {*_THREADS, *(w for w in _WORD.findall(body) if w.startswith("atomic"))}
-    if not function.is_kernel:
-        tainted |= _told_apart(function, source, (*above, function.name))
+    tainted = _apart(body, function, source, above)
     made_of = assignments(_without_votes(body))
     into: defaultdict[str, list[str]] = defaultdict(list)
     for name, used in made_of:
@@ -366,6 +373,16 @@ def thread_dependent(
         if not more:
             break
         found |= more | reached(more, into)
+    return found
+
+
+def _apart(
+    body: str, function: Function, source: CudaSource, above: tuple[str, ...] = ()
+) -> set[str]:
+    """Return what tells the threads of a block apart before anything is assigned from it."""
+    found = {*_THREADS, *(w for w in _WORD.findall(body) if w.startswith("atomic"))}
+    if not function.is_kernel:
+        found |= _told_apart(function, source, (*above, function.name))
     return found
 
 
@@ -390,12 +407,6 @@ def _jumps_of_some(statement: Statement, tainted: frozenset[str], some: bool) ->
     return any(_jumps_of_some(part, tainted, some) for part in statement.parts)
 
 
-def changed_names(text: str) -> set[str]:
-    """Return the names that a text assigns to, or counts up or down."""
-    found = {name for name, _ in assignments(text)}
-    return found | {before or behind for before, behind in _COUNTED.findall(text)}
-
-
 def _told_apart(function: Function, source: CudaSource, above: tuple[str, ...]) -> set[str]:
     """Return a helper's parameters that may differ between the threads that call it."""
     named = [p.name for p in source.parameters(function)]
@@ -414,7 +425,7 @@ def _told_apart(function: Function, source: CudaSource, above: tuple[str, ...]) 
         for match in calls:
             at = match.end()
             for name in named:
-                text = _right_side(source.code, at)
+                text = right_side(source.code, at)
                 if not differs.isdisjoint(_WORD.findall(text)):
                     found.add(name)
                 at += len(text) + 1
@@ -426,26 +437,8 @@ def _without_votes(text: str) -> str:
     votes = Edits()
     for match in _CALL.finditer(text):
         if match[1] in VOTES:
-            votes.blank(text, match.end(), match.end() + len(_right_side(text, match.end())))
+            votes.blank(text, match.end(), match.end() + len(right_side(text, match.end())))
     return votes.apply(text).text
-
-
-def assignments(text: str) -> list[tuple[str, set[str]]]:
-    """Return each assignment of a text: the name, and the names its value is made of."""
-    return [
-        (m[1], set(_WORD.findall(_right_side(text, m.end())))) for m in _ASSIGNED.finditer(text)
-    ]
-
-
-def _right_side(body: str, start: int) -> str:
-    """Return what is assigned: up to the semicolon, comma or closing bracket that ends it."""
-    depth = 0
-    for i in range(start, len(body)):
-        c = body[i]
-        depth += (c in "([{") - (c in ")]}")
-        if depth < 0 or (depth == 0 and c in ";,"):
-            return body[start:i]
-    return body[start:]
 
 
 def _refuse_divergence(

@@ -3,14 +3,18 @@
 ``s[tid] += s[tid + 16]; s[tid] += s[tid + 8];`` was right on GPUs until 2017, where a warp ran in
 step. Since then nothing promises that the second line sees what other threads wrote in the first,
 and on a CPU it does not. So between a write of one's own element of shared memory and a read of a
-neighbour's there must be a barrier.
+neighbour's there must be a barrier. Beside ``s[2 * tid]`` lies no neighbour's, nor does what one
+thread alone wrote, or a thread has written there itself.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from gpuexplorer.compile.assignments import assigned
 from gpuexplorer.compile.statements import Statement, parse_body
 from gpuexplorer.workloads.cuda_source import CudaSource, Function
 
@@ -19,10 +23,17 @@ _ALIAS = re.compile(r"\bauto &(\w+) = gpux_shared_")
 _POINTER = re.compile(
     r"\bvolatile\b[^;=(),]*\*\s*(?:const\s+)?([A-Za-z_]\w*)\s*=\s*&?\s*([A-Za-z_]\w*)"
 )
-_BARRIER = re.compile(r"\b(?:__sync\w+|\w+_sync|sync|__threadfence\w*|barrier)\s*\(")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _WRITE = re.compile(r"\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|\s*(?:\+\+|--)")
-_INDEX = re.compile(r"\s*([A-Za-z_][\w.]*)\s*$")
-_NEIGHBOUR = re.compile(r"\s*([A-Za-z_][\w.]*)\s*[-+^]\s*[\w\s]+$")
+_SET = re.compile(r"\s*=(?!=)")
+_INDEX = re.compile(r"(([A-Za-z_]\w*)[\w.]*)(?:[-+^]\w+)?$")
+"""An index without spaces: one's own, and a number behind it for a neighbour's."""
+_INSIDE = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
+_PIECE = re.compile(r"@(\d+)|([A-Za-z_]\w*)")
+_ADDED = re.compile(r"[-+?:,&|^<>=!]")
+_THREAD = re.compile(r"\bthreadIdx\s*\.\s*([xyz])\b")
+_MERGED = re.compile(r"[^\w\s.+*-]")
+"""What may give several threads one number."""
 
 
 @dataclass(frozen=True)
@@ -34,79 +45,174 @@ class InStep:
     written_at: int
 
 
-def reads_in_step(source: CudaSource, function: Function) -> InStep | None:
-    """Return the first read in a function that only a warp in step would get right."""
-    start, end = function.body
-    text = source.code[start:end]
+def shared_names(source: CudaSource, function: Function) -> frozenset[str]:
+    """Return the names by which a function reads and writes shared memory."""
+    text = source.code[slice(*function.body)]
     arrays = {*_SHARED.findall(text), *_ALIAS.findall(text)}
     arrays |= {name for name, of in _POINTER.findall(text) if of in arrays}
     if not function.is_kernel:
         for parameter in source.parameters(function):
             if "volatile" in source.code[parameter.start : parameter.end] and parameter.is_pointer:
                 arrays.add(parameter.name)
-    body = parse_body(source.code, start, end) if arrays else None
+    return frozenset(arrays)
+
+
+def reads_in_step(
+    source: CudaSource,
+    function: Function,
+    arrays: Collection[str],
+    barriers: frozenset[str],
+    apart: Collection[str],
+) -> InStep | None:
+    """Return the first read of an array in a function that only a warp in step would get right.
+
+    ``barriers`` are the names of what waits for other threads, ``apart`` of what tells threads
+    apart.
+    """
+    body = parse_body(source.code, *function.body)
     if body is None:
         return None
-    reader = _Reader(source, arrays)
+    numbers = _Numbers(source.code[slice(*function.body)], apart)
+    reader = _Reader(source, arrays, barriers, numbers)
     reader.statement(body, {})
     return reader.found
 
 
+class _Numbers:
+    """What a function's variables have to do with the thread's number."""
+
+    def __init__(self, text: str, apart: Collection[str]) -> None:
+        self._apart = apart
+        self._axes = frozenset(_THREAD.findall(text))
+        self._values: defaultdict[str, list[str]] = defaultdict(list)
+        for name, value in assigned(text):
+            self._values[name].append(value)
+
+    def count_threads(self, name: str) -> bool:
+        """Return whether a variable may differ by one between two threads."""
+        waiting, seen = [name], {name}
+        while waiting:
+            one = waiting.pop()
+            if one in self._apart:
+                return True
+            for value in self._values.get(one, ()):
+                more = set(_added(value)) - seen
+                seen |= more
+                waiting += more
+        return False
+
+    def leave_one(self, condition: str) -> bool:
+        """Return whether one thread of a block at most fulfils a condition."""
+        if "||" in condition:
+            return False
+        pinned: set[str] = set()
+        for part in condition.split("&&"):
+            sides = part.strip("() \n\t").split("==")
+            if len(sides) == 1 and sides[0].startswith("!"):
+                pinned |= self._told(sides[0][1:].strip(), frozenset())
+            for one, other in (sides, sides[::-1]) if len(sides) == 2 else ():
+                if not any(map(self.count_threads, _WORD.findall(other))):
+                    pinned |= self._told(one, frozenset())
+        return bool(self._axes) and pinned >= self._axes
+
+    def _told(self, value: str, inside: frozenset[str]) -> set[str]:
+        """Return the axes along which a value tells every thread from the others."""
+        if _MERGED.search(value):
+            return set()
+        axes = set(_THREAD.findall(value))
+        for name in set(_WORD.findall(value)) - inside:
+            if len(values := self._values.get(name, [])) == 1:
+                axes |= self._told(values[0], inside | {name})
+        return axes
+
+
+def _added(value: str) -> Iterator[str]:
+    """Yield the names that go into a value without a factor."""
+    groups: list[str] = []
+    while inside := _INSIDE.search(value):
+        value = f"{value[: inside.start()]} @{len(groups)} {value[inside.end() :]}"
+        groups.append(inside[1])
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        for term in _ADDED.split(one) if "<<" not in one else ():
+            if "*" in term:
+                continue
+            for number, name in _PIECE.findall(term):
+                if number:
+                    waiting.append(groups[int(number)])
+                else:
+                    yield name
+
+
 _Written = dict[tuple[str, str], int]
-"""Where an array was written at an index of one's own since the last barrier."""
+"""Where an array was written at an index since the last barrier."""
 
 
 class _Reader:
     """Goes through a body in the order in which it runs."""
 
-    def __init__(self, source: CudaSource, arrays: set[str]) -> None:
+    def __init__(
+        self,
+        source: CudaSource,
+        arrays: Collection[str],
+        barriers: frozenset[str],
+        numbers: _Numbers,
+    ) -> None:
         self._source, self._code = source, source.code
+        self._barriers, self._numbers = barriers, numbers
         listed = "|".join(sorted(map(re.escape, arrays)))
         self._element = re.compile(rf"(?<![\w.])({listed})\s*\[")
+        self._by_all: _Written | None = None
+        """What all threads wrote, where one goes on alone."""
         self.found: InStep | None = None
 
     def statement(self, statement: Statement, before: _Written) -> _Written:
         """Return what is written after a statement that follows ``before``."""
-        if statement.kind == "block":
-            written = before
-            for part in statement.parts:
-                written = self.statement(part, written)
-            return written
-        if not statement.parts:
+        if statement.kind != "block" and not statement.parts:
             return self._simple(statement.start, statement.end, before)
-        written = dict(before)
-        if not statement.is_loop:
-            for part in statement.parts:
-                written |= self.statement(part, before)
-            if all(self._meets(part) for part in statement.parts) and len(statement.parts) == 2:
-                return {k: v for k, v in written.items() if k not in before}
+        waits = self._waits(statement.condition)
+        written = {} if waits else before
+        if statement.kind == "block" or statement.is_loop:
+            for _ in range(2 if statement.is_loop else 1):  # what one round writes the next reads
+                for part in statement.parts:
+                    written = self.statement(part, written)
+                written = {} if waits else written
             return written
-        for _ in range(2):  # what one round writes the next one reads
-            for part in statement.parts:
-                written = written | self.statement(part, written) if not self._meets(part) else (
-                    self.statement(part, written)
-                )  # fmt: skip
-        return written
+        first, *others = statement.parts
+        ways = [self._chosen(statement, first, written)]
+        ways += [self.statement(part, written) for part in others] or [written]
+        return {at: offset for way in ways for at, offset in way.items()}
 
-    def _meets(self, statement: Statement) -> bool:
-        return _BARRIER.search(self._code, statement.start, statement.end) is not None
+    def _chosen(self, statement: Statement, part: Statement, before: _Written) -> _Written:
+        """Return what is written after what is done where a condition holds."""
+        all_come = self._by_all is None
+        if all_come and statement.kind == "if" and self._numbers.leave_one(statement.condition):
+            self._by_all = before
+        after = self.statement(part, before)
+        if all_come:
+            self._by_all = None
+        return after
+
+    def _waits(self, text: str) -> bool:
+        return not self._barriers.isdisjoint(_WORD.findall(text))
 
     def _simple(self, start: int, end: int, before: _Written) -> _Written:
-        if _BARRIER.search(self._code, start, end):
+        if self._waits(self._code[start:end]):
             return {}
         written = dict(before)
         for match in self._element.finditer(self._code, start, end):
-            closing = self._source.closing(match.end() - 1)
+            array, closing = match[1], self._source.closing(match.end() - 1)
             if closing is None:
                 continue
-            index = self._code[match.end() : closing]
-            behind = self._code[closing + 1 : end]
-            neighbour = _NEIGHBOUR.match(index)
-            if neighbour and not _WRITE.match(behind):
-                at = before.get((match[1], neighbour[1]))
+            index = _INDEX.match("".join(self._code[match.end() : closing].split()))
+            if index is None or not self._numbers.count_threads(index[2]):
+                continue
+            own, behind = index[0] == index[1], self._code[closing + 1 : end]
+            if (_WRITE if own else _SET).match(behind):
+                written[array, index[0]] = match.start()
+            elif not own and not _WRITE.match(behind) and (array, index[0]) not in before:
+                at = (before if self._by_all is None else self._by_all).get((array, index[1]))
                 if at is not None and self.found is None:
-                    self.found = InStep(match.start(), match[1], at)
-            own = _INDEX.match(index)
-            if own and _WRITE.match(behind):
-                written[match[1], own[1]] = match.start()
+                    self.found = InStep(match.start(), array, at)
         return written

@@ -1,0 +1,110 @@
+"""Code that only a warp in step would get right is refused, and what needs no barrier is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpuexplorer.compile.rewriter import rewrite
+from gpuexplorer.core.errors import WorkFailed
+
+KERNEL = """\
+#define SYNC() __syncthreads()
+#define WAIT SYNC()
+#define TID threadIdx.x
+namespace cg = cooperative_groups;
+__device__ void settle(cg::thread_block all) {{ all.sync(); }}
+__device__ int number() {{ return threadIdx.x; }}
+__device__ void settle_too(cg::thread_block all) {{ settle(all); }}
+__global__ void k(float *x, float *y, int n)
+{{
+    __shared__ float s[1024];
+    cg::thread_block b = cg::this_thread_block();
+    int t = threadIdx.x, lane = t & 31, i = blockIdx.x * blockDim.x + threadIdx.x;
+{}
+}}
+"""
+
+FIRST = KERNEL[: KERNEL.index("{}\n")].count("\n") + 1
+"""The line of a file where what is put into the kernel begins."""
+
+RIGHT = {
+    "a scan by one thread": (
+        "s[t] = x[i];\n__syncthreads();\n"
+        "if (threadIdx.x == 0) for (int k = 1; k < 256; ++k) s[k] = s[k] + s[k - 1];"
+    ),
+    "a scan by one thread whose counter has a name of all threads": (
+        "s[t] = x[i];\n__syncthreads();\n"
+        "if (t == 0 && n > 0) { for (int i = 1; i < 256; ++i) s[i] = s[i] + s[i - 1]; }"
+    ),
+    "a sort by the last thread": (
+        "s[t] = x[t];\n__syncthreads();\nif (t == blockDim.x - 1)\n"
+        "for (int a = 0; a < 63; a++) for (int j = 0; j < 63 - a; j++)\n"
+        "if (s[j] > s[j + 1]) { float h = s[j]; s[j] = s[j + 1]; s[j + 1] = h; }"
+    ),
+    "a scan by each thread of its own part": (
+        "int first = t * 8;\nfor (int k = first; k < first + 8; ++k) s[k] = x[k];\n"
+        "for (int k = first + 1; k < first + 8; ++k) s[k] = s[k] + s[k - 1];"
+    ),
+    "slots of one's own": (
+        "int base = 2 * threadIdx.x;\ns[base] = x[i];\ns[base + 1] = x[i] * x[i];\n"
+        "y[i] = s[base] + s[base + 1];"
+    ),
+    "slots of one's own by a shift": (
+        "int base = t << 1;\nfor (int k = 0; k < 2; ++k) s[base + k] = 0.0f;\n"
+        "s[base] = x[i];\ny[i] = s[base] + s[base + 1];"
+    ),
+    "two elements of one's own, a block apart": (
+        "s[t] = x[i];\ns[t + 256] = x[i + 256];\ny[i] = s[t] + s[t + 256];"
+    ),
+    "a macro's barrier": "s[t] = x[i];\nSYNC();\ny[i] = s[t + 1];",
+    "the barrier of a macro's macro": "s[t] = x[i];\nWAIT;\ny[i] = s[t + 1];",
+    "a helper's barrier": "s[t] = x[i];\nsettle(b);\ny[i] = s[t + 1];",
+    "the barrier of a helper's helper": "s[t] = x[i];\nsettle_too(b);\ny[i] = s[t + 1];",
+    "a barrier in a condition": (
+        "s[t] = x[i];\nif (__syncthreads_or(n > 3)) y[i] = s[t + 1];"
+    ),
+    "a warp's barrier": "s[t] = x[i];\n__syncwarp();\ny[i] = s[lane + 1] + s[t + 1];",
+}  # fmt: skip
+WRONG = {
+    "a neighbour": ("s[t] = x[i];\ny[i] = s[t + 1];", 2),
+    "a neighbour by CUDA's own name": (
+        "s[threadIdx.x] = x[i];\ny[i] = s[threadIdx.x - 1];", 2,
+    ),
+    "a neighbour by a macro's name": ("s[TID] = x[i];\ny[i] = s[TID + 1];", 2),
+    "a neighbour by a helper's number": ("int u = number();\ns[u] = x[i];\ny[i] = s[u + 1];", 3),
+    "a neighbour in a plane": (
+        "int at = threadIdx.y * blockDim.x + t;\ns[at] = x[i];\ny[i] = s[at + 1];", 3,
+    ),
+    "a neighbour of one thread": ("s[t] = x[i];\nif (t == 0) y[0] = s[t + 1];", 2),
+    "one thread of each row": (
+        "if (threadIdx.x == 0) { int r = threadIdx.y; s[r] = 1.0f; y[r] = s[r + 1]; }", 1,
+    ),
+    "one lane of each warp": (
+        "int w = t / 32;\nif (lane == 0) { s[w] = x[i]; y[w] = s[w + 1]; }", 2,
+    ),
+    "every other thread": ("if (t % 2 == 0) { s[t] = x[i]; y[i] = s[t + 2]; }", 1),
+    "all but one thread": ("if (t == 0) n = 1; else { s[t] = x[i]; y[i] = s[t - 1]; }", 1),
+    "both ways": ("if (n) s[t] = x[i]; else { __syncthreads(); s[t] = 0; }\ny[i] = s[t + 1];", 2),
+    "a sum in step by a row's warp (Bell and Garland)": (
+        "s[threadIdx.x] = x[i];\n"
+        "if (lane < 16) s[threadIdx.x] += s[threadIdx.x + 16];\n"
+        "if (lane < 8) s[threadIdx.x] += s[threadIdx.x + 8];", 2,
+    ),
+    "a sum in step by the last warp (Harris)": (
+        "s[t] = x[i];\n__syncthreads();\n"
+        "if (t < 32) { volatile float *v = s; v[t] += v[t + 32]; v[t] += v[t + 16]; }", 3,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("inside", RIGHT.values(), ids=RIGHT.keys())
+def test_what_no_other_thread_wrote_since_a_barrier_is_accepted(inside: str) -> None:
+    assert "k" in rewrite("k.cu", {"k.cu": KERNEL.format(inside)}).kernels
+
+
+@pytest.mark.parametrize(("inside", "line"), WRONG.values(), ids=WRONG.keys())
+def test_what_only_a_warp_in_step_gets_right_is_refused(inside: str, line: int) -> None:
+    with pytest.raises(
+        WorkFailed, match=rf"^k\.cu:{FIRST + line - 1}: this reads what another thread"
+    ):
+        rewrite("k.cu", {"k.cu": KERNEL.format(inside)})
