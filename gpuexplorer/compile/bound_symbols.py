@@ -12,8 +12,9 @@ from gpuexplorer.compile.arguments import bind_arguments, declared_dtype
 from gpuexplorer.compile.rewriter import ROOM
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.cuda_source import CudaSource, Signature
-from gpuexplorer.workloads.declared_symbols import symbols_of
+from gpuexplorer.workloads.declared_symbols import kept_by, symbols_of
 from gpuexplorer.workloads.includes import inline_includes
+from gpuexplorer.workloads.instances import split_entry
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
 
 Filled = tuple[tuple[str, int], ...]
@@ -66,6 +67,18 @@ def written_symbols(plan: Plan, step: KernelLaunch) -> list[str]:
     """Return the variables that a launch writes and that are copied back from."""
     arrays = [plan.array(one.name) for one in step.symbols if one.kind == "array"]
     return [array.name for array in arrays if array.role in ("out", "inout")]
+
+
+def kept_variables(plan: Plan) -> list[str]:
+    """Return the variables in which a launch may leave what the next one finds."""
+    found: dict[str, None] = {}
+    for step in plan.steps:
+        source = CudaSource(inline_includes(step.source, plan.files))
+        kernel = source.kernels.get(split_entry(step.entry)[0])
+        set_back = {one.name for one in step.symbols if one.name in plan.reset}
+        kept = kept_by(source, kernel) if kernel is not None else []
+        found |= dict.fromkeys(name for name in kept if name not in set_back)
+    return list(found)
 
 
 def filled_B(plan: Plan, step: KernelLaunch) -> Filled:

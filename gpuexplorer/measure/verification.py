@@ -10,8 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from gpuexplorer.backends.base import Batch, HostArray, Runner
+from gpuexplorer.compile.bound_symbols import kept_variables
 from gpuexplorer.core.errors import WrongResult
 from gpuexplorer.core.result import Verification
+from gpuexplorer.core.units import listed, plural
 from gpuexplorer.measure.job import (
     COPY_DEADLINE_S,
     FIRST_BATCH_S,
@@ -172,10 +174,23 @@ def _differ(
 def _changing(job: Job, outputs: Mapping[str, HostArray]) -> WrongResult:
     """Return what is said of a result that is not always the same; ``outputs`` are wrong ones."""
     config = job.runner.plan.config
+    remedies = [
+        "look for values that one thread writes and another reads without __syncthreads() or "
+        "__syncwarp() between them, for shared memory that is read before it is written, and for "
+        "two threads that write one element"
+    ]
+    if kept := kept_variables(job.runner.plan):
+        said = plural(
+            len(kept),
+            "{names} keeps its value from the launch before: set it back at the end of the kernel, "
+            "or name it under 'symbols' and 'reset' in the manifest",
+            "{names} keep their values from the launch before: set them back at the end of the "
+            "kernel, or name them under 'symbols' and 'reset' in the manifest",
+            names=listed(f"'{name}'" for name in kept),
+        )
+        remedies.insert(0, said)
     return WrongResult(
         f"the result of {config.workload}/{config.variant} in {config.precision} changes from "
         f"launch to launch: in one of them {job.problem.reference.explain(outputs)}",
-        remedy="look for values that one thread writes and another reads without __syncthreads() "
-        "or __syncwarp() between them, for shared memory that is read before it is written, and "
-        "for two threads that write one element",
+        remedy="; ".join(remedies),
     )

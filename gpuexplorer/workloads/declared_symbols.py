@@ -24,6 +24,15 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _FILLED = re.compile(
     r"\bcudaMemcpyToSymbol(?:Async)?\s*\(\s*&?\s*([A-Za-z_]\w*)(?:\s*,\s*([^,]+))?"
 )
+_KEPT = re.compile(
+    r"\b(?:__device__|__managed__)\s+(?![^;{}()=]*\bconst\b)[^;{}()=]*?\b([A-Za-z_]\w*)\s*"
+    r"(?:\[[^\[\]]*\]\s*)*[;={]"
+)
+_CHANGED = (
+    r"\batomic\w+\s*\(\s*&?\s*\(?\s*{name}\b|(?:\+\+|--|&)\s*{name}\b"
+    r"|(?<![\w.]){name}\b\s*(?:\[[^;=]*\]\s*)*(?:\.\s*\w+\s*)*"
+    r"(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
+)
 _READ = re.compile(r"\bcudaMemcpyFromSymbol(?:Async)?\s*\([^,;]+,\s*&?\s*([A-Za-z_]\w*)")
 
 
@@ -94,19 +103,36 @@ def symbols_touched(source: CudaSource, kernel: Function) -> list[Symbol]:
     return _named(source, kernel, known)
 
 
+def kept_by(source: CudaSource, kernel: Function) -> list[str]:
+    """Return the variables in global memory that a kernel or its helpers change.
+
+    What a launch leaves in them is what the next one finds.
+    """
+    own = {p.name for p in source.parameters(kernel)}
+    names = [name for name in dict.fromkeys(_KEPT.findall(source.code)) if name not in own]
+    texts = _texts(source, kernel) if names else []
+    changed = {n: re.compile(_CHANGED.format(name=re.escape(n))) for n in names}
+    return [n for n in names if any(changed[n].search(text) for text in texts)]
+
+
 def _named(source: CudaSource, kernel: Function, known: Mapping[str, Symbol]) -> list[Symbol]:
     """Return those of some variables that a kernel or one of its helpers names."""
     if not known:
         return []
-    helpers = {f.name: f for f in source.functions if not f.is_kernel}
-    needed, waiting = set[str](), [kernel]
-    while waiting:
-        function = waiting.pop()
-        names = set(_NAME.findall(source.plain[slice(*function.body)])) - needed
-        needed |= names
-        waiting += [helpers[name] for name in names if name in helpers]
+    needed = {name for text in _texts(source, kernel) for name in _NAME.findall(text)}
     own = {p.name for p in source.parameters(kernel)}
     return [symbol for name, symbol in known.items() if name in needed and name not in own]
+
+
+def _texts(source: CudaSource, kernel: Function) -> list[str]:
+    """Return the bodies of a kernel and of the helpers that it calls."""
+    helpers = {f.name: f for f in source.functions if not f.is_kernel}
+    texts, waiting = list[str](), [kernel]
+    while waiting:
+        texts.append(source.plain[slice(*waiting.pop().body)])
+        called = set(_NAME.findall(texts[-1])) & helpers.keys()
+        waiting += [helpers.pop(name) for name in called]
+    return texts
 
 
 def writable(source: CudaSource, names: Collection[str]) -> list[tuple[int, int]]:

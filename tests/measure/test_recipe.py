@@ -371,6 +371,33 @@ def test_a_result_that_changes_from_launch_to_launch_is_called_that(right: Seque
     assert "__syncwarp()" in caught.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("declared", "inside", "words"),
+    [
+        ("__device__ unsigned int count = 0;", "if (atomicAdd(&count, 1) == 3) C[0] = 1;",
+         "'count' keeps its value from the launch before"),
+        ("__device__ volatile int turn = 1;\n__device__ float sums[4] = {};",
+         "sums[turn] += A[0]; ++turn;",
+         "'turn' and 'sums' keep their values from the launch before"),
+        ("__device__ const int last = 3;\n__device__ int first, other;", "C[first] = last;", None),
+    ],
+)  # fmt: skip
+def test_what_a_launch_leaves_to_the_next_one_is_named(
+    declared: str, inside: str, words: str | None
+) -> None:
+    made = plan()
+    (step,) = made.steps
+    text = f"{declared}\n__global__ void {step.entry}(float *A, float *C) {{ {inside} }}\n"
+    made = msgspec.structs.replace(made, files={step.source: text})
+    with pytest.raises(WrongResult, match="changes from launch to launch") as caught:
+        run_job(job(Changing(made, range(1))), Diary())
+    assert "look for values that one thread writes" in caught.value.remedy
+    if words is None:
+        assert "from the launch before" not in caught.value.remedy
+    else:
+        assert caught.value.remedy.startswith(words)
+
+
 class Stale(Arithmetic):
     """A runner whose result is that of the launch before, as of shared memory read too early."""
 
