@@ -33,6 +33,7 @@ _CHANGED = (
     r"|(?<![\w.]){name}\b\s*(?:\[[^;=]*\]\s*)*(?:\.\s*\w+\s*)*"
     r"(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
 )
+_SET = r"(?<![\w.]){name}\b\s*(?:\[[^;=]*\]\s*)*=\s*[-.\d]|\batomicExch\s*\(\s*&?\s*{name}\b"
 _READ = re.compile(r"\bcudaMemcpyFromSymbol(?:Async)?\s*\([^,;]+,\s*&?\s*([A-Za-z_]\w*)")
 
 
@@ -113,6 +114,17 @@ def kept_by(source: CudaSource, kernel: Function) -> list[str]:
     texts = _texts(source, kernel) if names else []
     changed = {n: re.compile(_CHANGED.format(name=re.escape(n))) for n in names}
     return [n for n in names if any(changed[n].search(text) for text in texts)]
+
+
+def counters_of(source: CudaSource, kernel: Function) -> list[Symbol]:
+    """Return the variables that a kernel changes from zeros on, and never sets to a number."""
+    known = symbols_of(source)
+    text = "\n".join(_texts(source, kernel)) if known else ""
+    return [
+        known[name]
+        for name in (kept_by(source, kernel) if known else ())
+        if name in known and not re.search(_SET.format(name=re.escape(name)), text)
+    ]
 
 
 def _named(source: CudaSource, kernel: Function, known: Mapping[str, Symbol]) -> list[Symbol]:

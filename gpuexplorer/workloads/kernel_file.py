@@ -140,6 +140,14 @@ class KernelFile:
 
     # ---- what there is
 
+    def counters(self, kernel: KernelText) -> dict[Parameter, tuple[str, ...]]:
+        """Return the variables that a kernel is to find as zeros, as far as manifests fill them."""
+        return {
+            one: shape
+            for one, shape in kernel.counters.items()
+            if self.type_of(one) is not None and _element(one)[1] == 1
+        }
+
     def type_of(self, parameter: Parameter) -> str | None:
         """Return a parameter's type as manifests name it; None for one they do not have."""
         kind, width = _element(parameter)

@@ -76,7 +76,7 @@ class _Writer:
             lines += ["", f"[sizes.{size}]", "min = 1", f"max = {most}", f"default = {default}"]
         tolerance = TOLERANCES[self._file.precision]
         lines += ["", "[precisions]", f"{self._file.precision} = {{ tolerance = {tolerance!r} }}"]
-        lines += ["", "[arrays]", *map(self._array, self._file.arrays)]
+        lines += ["", "[arrays]", *map(self._array, self._file.arrays), *self._counters()]
         lines += ["", "[scalars]"] if self._file.numbers else []
         lines += map(self._scalar, self._file.numbers)
         lines += ["", "[work]", *self._work(references), "", "[reference]"]
@@ -114,6 +114,17 @@ class _Writer:
             fields.append('fill = "integers"')
             fields += [f"below = {_text(below)}"] if below is not None else []
         return f"{parameter.name} = {{ {', '.join(fields)} }}"
+
+    def _counters(self) -> list[str]:
+        """Return the lines of the variables that each launch is to find as zeros."""
+        found = {}
+        for kernel in self._file.kernels.values():
+            for one, shape in self._file.counters(kernel).items():
+                kind = self._file.type_of(one)
+                fields = [f"shape = [{', '.join(shape)}]", 'role = "scratch"']
+                fields += [] if kind == "real" else [f"type = {_text(kind or '')}"]
+                found[one.name] = f"{one.name} = {{ {', '.join(fields)} }}"
+        return list(found.values())
 
     def _scalar(self, parameter: Parameter) -> str:
         kind, value = self._file.type_of(parameter) or "", self._file.scalars[parameter.name]
@@ -161,14 +172,16 @@ class _Writer:
             f"title = {_text(entry)}",
             f"teaches = {_text(f'Your own kernel, line {where} of {self._file.path.name}.')}",
         ]
-        lines += self._reset(kernel.accumulated)
+        counters = [one.name for one in self._file.counters(kernel)]
+        lines += self._reset(kernel.accumulated, counters)
         for axis, side in sorted(self._file.fixed_block(kernel).items()):
             rule = _text(f"block_{axis} == {side}")
             because = _text(f"the source takes {side} threads along {axis} for granted")
             lines += ["", f"[[variants.{name}.constraints]]", f"rule = {rule}",
                       f"because = {because}"]  # fmt: skip
         arguments = ", ".join(_text(p.name) for p in kernel.handed)
-        symbols = ", ".join(_text(p.name) for p in kernel.parameters if p.name in kernel.symbols)
+        filled = [p.name for p in kernel.parameters if p.name in kernel.symbols]
+        symbols = ", ".join(map(_text, [*filled, *counters]))
         return [
             *lines,
             "",
@@ -228,12 +241,13 @@ class _Writer:
             f"args = [{arguments}]",
         ]
 
-    def _reset(self, accumulated: frozenset[str]) -> list[str]:
+    def _reset(self, accumulated: frozenset[str], counters: Sequence[str] = ()) -> list[str]:
         """Return the line that names the arrays which are set back before each launch."""
         names = [
             n for n, use in self._file.uses.items()
             if use == "inout" or (use == "out" and n in accumulated)
         ]  # fmt: skip
+        names += counters
         return [f"reset = [{', '.join(map(_text, names))}]"] if names else []
 
     def _grid(self, kernel: KernelText, block: Sequence[int]) -> list[str]:

@@ -7,16 +7,17 @@ which a run that is verified confirms or not.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 from gpuexplorer.workloads.block_numbers import BlockNumbers
 from gpuexplorer.workloads.c_expressions import definitions, names_in, read_expression
 from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter
-from gpuexplorer.workloads.declared_symbols import symbols_used
+from gpuexplorer.workloads.declared_symbols import counters_of, symbols_used
 from gpuexplorer.workloads.host_text import HostText, Launch
 from gpuexplorer.workloads.index_shapes import Indices, Known
 from gpuexplorer.workloads.row_pointers import with_arrays
@@ -54,6 +55,8 @@ _ELEMENT = re.compile(r"([A-Za-z_]\w*)\s*\[([^\[\]]+)\]")
 _PART_OF_THREADS = re.compile(r"\bthreadIdx\s*\.\s*([xyz])\s*(?:/\s*(\w+)|>>\s*(\d+))")
 ROW = 8
 """Elements that each row of a sparse matrix gets."""
+FEW = 1024
+"""Elements of a variable that is set back before each launch."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,8 @@ class KernelText:
     """Those of the parameters that are variables outside of functions, which the host fills..."""
     read_back: frozenset[str] = frozenset()
     """... and of these those that it reads after the launch."""
+    counters: Mapping[Parameter, tuple[str, ...]] = field(default_factory=dict)
+    """Other such variables that a launch is to find as zeros, with their shapes."""
 
     @property
     def handed(self) -> tuple[Parameter, ...]:
@@ -104,7 +109,7 @@ class _Reader:
     """Reads one kernel."""
 
     def __init__(self, source: CudaSource, function: Function, host: HostText) -> None:
-        self._host = host
+        self._host, self._source = host, source
         self._function = function
         self._symbols = {s.name: s for s in symbols_used(source, function)}
         variables = (symbol.parameter for symbol in self._symbols.values())
@@ -167,6 +172,7 @@ class _Reader:
             axes=self._axes(),
             symbols=frozenset(self._symbols),
             read_back=self._read_back,
+            counters=self._counters(),
         )  # fmt: skip
 
     # ---- bounds
@@ -395,6 +401,15 @@ class _Reader:
         """Return the shape of an array whose rows have sides that are numbers."""
         rows, shape = self._declared_shape(parameter.sides), self._indices.shape(texts)
         return (" * ".join(shape), *rows) if shape and rows else None
+
+    def _counters(self) -> dict[Parameter, tuple[str, ...]]:
+        """Return what counts on from launch to launch; zeroing more would empty caches."""
+        found = {}
+        for symbol in counters_of(self._source, self._function):
+            shape = self._declared_shape(symbol.sides)
+            if symbol.name not in self._symbols and shape and math.prod(map(int, shape)) <= FEW:
+                found[replace(symbol.parameter, pointers=1)] = shape
+        return found
 
     def _declared_shape(self, texts: Sequence[str]) -> tuple[str, ...] | None:
         """Return a shape whose sides are numbers: of an array outside of functions, of a row."""

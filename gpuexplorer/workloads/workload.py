@@ -435,7 +435,8 @@ def _check_variant(
         _formula(f"{at}.shared_bytes", step.shared_bytes, names.block)
         for name in step.symbols:
             _known(f"{at}.symbols", name, known.arguments)
-            if name in manifest.arrays and manifest.arrays[name].role == "scratch":
+            scratch = name in manifest.arrays and manifest.arrays[name].role == "scratch"
+            if scratch and name not in variant.reset:
                 raise InputError(
                     f"'{at}.symbols' names '{name}', which nobody reads or fills",
                     remedy="leave it out: the variable keeps what a launch leaves",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,14 +14,16 @@ import numpy.typing as npt
 import pytest
 
 from gpuexplorer.backends.cuda.kernels import BuiltStep, KernelRunner
-from gpuexplorer.compile.bound_symbols import bound_symbols, filled_B, with_room
+from gpuexplorer.compile.bound_symbols import bound_symbols, filled_B, kept_variables, with_room
 from gpuexplorer.compile.nvrtc import compile_kernels
 from gpuexplorer.core.accesses import AccessLook
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.workloads.cuda_source import CudaSource
 from gpuexplorer.workloads.declared_symbols import symbols_of, symbols_used
+from gpuexplorer.workloads.kernel_answers import Answers
+from gpuexplorer.workloads.kernel_manifest import kernel_manifest
 from gpuexplorer.workloads.plan import Argument
-from gpuexplorer.workloads.workload import Workload
+from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.backends.fake_cuda import LaunchCall
 from tests.backends.opencl_support import made_workload, plan_for, ready_runner
 from tests.backends.test_cuda_runner import DEVICE, N, X, floats, make_plan, open_fake
@@ -130,6 +134,66 @@ def test_what_neither_host_nor_user_looks_at_is_no_symbol() -> None:
     scratch = ARRAYS.replace('[5], role = "in"', '[5], role = "scratch"')
     with pytest.raises(InputError, match="'mask', which nobody reads or fills"):
         workload(arrays=scratch)
+
+
+LAST_BLOCK = """\
+__device__ volatile unsigned int count = 0;
+static __device__ unsigned long long visits[3];
+__device__ float2 nowhere;
+__device__ double beside;
+__device__ int begun = 0, kept_itself;
+__device__ unsigned int retired = 0;
+__device__ void arrive() { atomicAdd(&visits[1], 1ull); }
+__global__ void total(const float *x, float *part, float *out, int n) {
+    __shared__ float s[256];
+    __shared__ bool last;
+    int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
+    s[t] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    for (int d = blockDim.x / 2; d > 0; d >>= 1) { if (t < d) s[t] += s[t + d]; __syncthreads(); }
+    if (t == 0) {
+        part[blockIdx.x] = s[0];
+        __threadfence();
+        last = atomicAdd((unsigned int *)&count, 1u) == gridDim.x - 1;
+        arrive();
+        nowhere.x += 1.0f;
+        beside += 1.0;
+        if (atomicAdd(&retired, 1u) == gridDim.x - 1) retired = 0;
+    }
+    __syncthreads();
+    if (last && t == 0) {
+        float a = 0;
+        for (int b = 0; b < gridDim.x; ++b) a += part[b];
+        out[0] = a + visits[1] - gridDim.x;
+    }
+}
+int main() { int n = 5000; total<<<(n + 255) / 256, 256>>>(x, part, out, n); }
+"""
+
+
+def test_a_counter_of_blocks_is_zero_before_each_launch_as_in_a_program_that_launches_once() -> (
+    None
+):
+    path = Path("total.cu")
+    manifest = kernel_manifest(LAST_BLOCK, path, "total", Answers(unchecked=True))
+    found = tomllib.loads(manifest)["variants"]["total"]
+    assert set(found["launch"][0]["symbols"]) == {"count", "visits"} <= set(found["reset"])
+    made = Workload(WorkloadSource(manifest=manifest, files={path.name: LAST_BLOCK}, origin="here"))
+    plan = plan_for(made, size={"n": 5000}, precision="fp32")
+    assert kept_variables(plan) == ["nowhere", "beside", "retired"]
+    files = with_room(plan.files, path.name, filled_B(plan, plan.steps[0]))
+    built = compile_kernels(
+        path.name, files, "sm_90", entries=["total"], variables=["count", "visits"]
+    )
+    assert set(built.variables) == {"count", "visits"}
+    for seed in (1, 2):
+        runner, inputs = ready_runner(made, size={"n": 5000}, precision="fp32", seed=seed)
+        for launch in (lambda: runner.launch(3), runner.launch_plain, lambda: runner.launch(1)):  # noqa: B023
+            runner.poison()
+            launch()
+            out = runner.download(("out",))["out"]
+            assert out[0] == pytest.approx(inputs["x"].sum(), abs=1e-2)
+        runner.free()
 
 
 def test_a_kernel_needs_what_it_and_its_helpers_read() -> None:

@@ -206,14 +206,15 @@ def test_what_the_host_copies_from_symbols_is_an_output(tmp_path: Path) -> None:
     arrays = {n: (a["shape"], a["role"], a.get("type")) for n, a in manifest["arrays"].items()}
     assert arrays == {
         "data": (["n"], "in", None),
+        "retired": ([1], "scratch", "int"),
         "found": ([1], "out", "int"),
         "middle": ([1], "out", None),
         "largest": ([2, 3], "out", None),
         "kept": ([4], "inout", None),
     }
     variant = manifest["variants"]["count"]
-    assert variant["reset"] == ["found", "kept"]
-    assert variant["launch"][0]["symbols"] == ["found", "middle", "largest", "kept"]
+    assert variant["reset"] == ["found", "kept", "retired"]
+    assert variant["launch"][0]["symbols"] == ["found", "middle", "largest", "kept", "retired"]
 
 
 def test_shared_memory_of_a_launch_follows_the_block_or_has_to_be_known(tmp_path: Path) -> None:
