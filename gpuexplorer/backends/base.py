@@ -239,6 +239,13 @@ class Runner(ABC):
         """Raise WrongResult when a launch wrote outside its arrays, as far as that can be seen."""
         return None
 
+    def check_alignment(self) -> None:
+        """Raise WrongResult for an access that only this device takes, as far as that can be seen.
+
+        Arrays may hold anything afterwards.
+        """
+        return None
+
     def printed(self) -> str | None:
         """Return what kernels printed in the launch that was checked; None where none did.
 

@@ -398,6 +398,25 @@ def test_what_a_launch_leaves_to_the_next_one_is_named(
         assert caught.value.remedy.startswith(words)
 
 
+class Misaligned(Arithmetic):
+    """A runner whose right result a GPU would not come to."""
+
+    def check_alignment(self) -> None:
+        raise WrongResult("made.cu:4: misaligned")
+
+
+def test_what_only_this_device_takes_is_no_verified_result() -> None:
+    with pytest.raises(WrongResult, match="misaligned"):
+        run_job(job(Misaligned(plan())), Diary())
+
+
+def test_accesses_are_not_followed_in_a_search_nor_in_a_long_launch() -> None:
+    for runner, in_search in ((Misaligned(plan()), True), (Misaligned(plan(), 0.2), False)):
+        diary = Diary()
+        run_job(job(runner, in_search=in_search), diary)
+        assert diary.ready is not None and diary.ready.verified
+
+
 class Stale(Arithmetic):
     """A runner whose result is that of the launch before, as of shared memory read too early."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,14 @@ from gpuexplorer.compile.prelude_recording import (
     WIDTH_BITS,
 )
 from gpuexplorer.core.accesses import WARP, AccessLook, AccessSite, Trace
-from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
+from gpuexplorer.core.config import Block
+from gpuexplorer.core.errors import (
+    CannotRunHere,
+    DeviceLost,
+    InputError,
+    WorkFailed,
+    WrongResult,
+)
 from gpuexplorer.core.knobs import block_words
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
 
@@ -51,7 +58,7 @@ class RecordedLaunch:
         a source whose accesses cannot be followed.
         """
         _check(self.step, look)
-        if self.session.probed.language != "clc++" or self.session.info.kind != "cpu":
+        if not self._can_be_followed:
             raise CannotRunHere(
                 f"accesses are counted on the CPU device, by Intel's OpenCL runtime, and "
                 f"{self.session.info.id} is {self.session.info.name} by {self.session.info.driver}",
@@ -78,6 +85,29 @@ class RecordedLaunch:
             whole=whole,
             lost=int(lost.sum()),
         )
+
+    def check_alignment(self, blocks: Iterable[Block]) -> None:
+        """Raise WrongResult for an access of some blocks that a GPU would stop at.
+
+        Where the accesses cannot be followed it is not known.
+        """
+        if not self._can_be_followed:
+            return
+        try:
+            built = build_program(self.session, self.plan, self.step, recorded=True)
+            for block in blocks:
+                look = AccessLook(block=block)
+                notes, _ = self._run(built, look, 0, self.step.threads_per_block)
+                assert built.sites is not None
+                _refuse_misaligned(notes, built.sites.places)
+        except (WrongResult, DeviceLost):
+            raise
+        except (WorkFailed, InputError, CannotRunHere):
+            return
+
+    @property
+    def _can_be_followed(self) -> bool:
+        return self.session.probed.language == "clc++" and self.session.info.kind == "cpu"
 
     def _run(
         self, built: BuiltProgram, look: AccessLook, first: int, lanes: int
@@ -169,6 +199,20 @@ def _check(step: KernelLaunch, look: AccessLook) -> None:
         raise InputError(
             f"there is no warp {look.warp} in a block of {warps} warps",
             remedy="count from 0",
+        )
+
+
+def _refuse_misaligned(notes: Notes, places: Sequence[AccessSite]) -> None:
+    """Refuse an access that a GPU stops at; a CPU takes any address. Arrays begin aligned."""
+    aligned_B = np.maximum(notes.piece_B, 1)
+    whole = (aligned_B & (aligned_B - 1)) == 0  # what a copy fills up with zeros may be less
+    wrong = np.flatnonzero(whole & (notes.offset_B % aligned_B != 0))
+    if len(wrong):
+        place = places[notes.site[wrong[0]]]
+        raise WrongResult(
+            f"{place.source}:{place.line}: '{place.text}' lies at an address that is no multiple "
+            f"of {aligned_B[wrong[0]]}, where a GPU stops with 'misaligned address'",
+            remedy="begin at a multiple of the vector's elements, or take them one by one",
         )
 
 

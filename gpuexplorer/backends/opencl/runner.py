@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from gpuexplorer.compile.arguments import bind_arguments
 from gpuexplorer.compile.bound_symbols import bound_symbols, written_symbols
 from gpuexplorer.compile.rewriter import PortableKernel
 from gpuexplorer.core.accesses import AccessLook, Trace
+from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import BlockTooLarge, DeviceLost, InputError, WorkFailed
 from gpuexplorer.core.knobs import block_words
@@ -28,6 +30,9 @@ from gpuexplorer.core.result import Resources
 from gpuexplorer.core.units import quantity
 from gpuexplorer.workloads.manifest import Role
 from gpuexplorer.workloads.plan import KernelLaunch, Plan
+
+if TYPE_CHECKING:
+    from gpuexplorer.backends.opencl.recording import RecordedLaunch
 
 PREDICT_FROM_S = 1e-3
 """A part of the grid that runs this long stands for the whole."""
@@ -40,6 +45,14 @@ run up to ``TRIALS`` times more. One block that waited 20 ms would stand for min
 TRIALS = 3
 PREDICT_GROWTH = 16
 WARP = 32
+VECTOR_CAST = re.compile(
+    r"\breinterpret_cast\b|\(\s*(?:(?:const|volatile)\s+)*\w*[234]\s*(?:const\s*)?\*\s*\)"
+)
+"""What may read or write several elements at an address that is aligned for one."""
+
+
+_WAITS = re.compile(r"\b(?:atomic\w+|volatile)\b")
+"""What a block that waits for those before it does not go without."""
 
 
 @dataclass
@@ -407,31 +420,45 @@ class OpenCLRunner(Runner):
 
     def accesses(self, look: AccessLook) -> Trace:
         """Have one block note what it asks for; the launches before its own run as they are."""
-        from gpuexplorer.backends.opencl.recording import RecordedLaunch
-
         if not 0 <= look.launch < len(self._launches):
             raise InputError(
                 f"there is no launch {look.launch} among the {len(self._launches)} of "
                 f"'{self.plan.config.variant}'",
                 remedy="count from 0",
             )
+        return self._recorded(look.launch).look(look)
+
+    def check_alignment(self) -> None:
+        """Raise WrongResult for an access that a GPU would stop at: a CPU takes any address."""
+        for number, launch in enumerate(self._launches):
+            text = self.plan.files[launch.step.source]
+            if VECTOR_CAST.search(text):
+                blocks = {(0, 0, 0)}
+                if not _WAITS.search(text):
+                    blocks.add(_middle(launch.step.grid))
+                self._recorded(number).check_alignment(blocks)
+
+    def _recorded(self, number: int) -> RecordedLaunch:
+        """Return a launch that takes notes when it is looked at."""
+        from gpuexplorer.backends.opencl.recording import RecordedLaunch
+
         arrays, enqueue = self._owned(), self._cl.enqueue_nd_range_kernel
         self._claim()
 
         def begin() -> None:
             self._set_back()
-            if look.launch:
+            if number:
                 arrays.clear_indices("scratch")
-            for before in self._launches[: look.launch]:
+            for before in self._launches[:number]:
                 enqueue(self._queue, before.made.kernel, before.global_size, before.step.block)
 
-        launch = self._launches[look.launch]
+        launch = self._launches[number]
         values, buffers = self._values(launch), self._owned().buffers
 
         def fill(built: BuiltProgram) -> None:
             fill_symbols(self._session, built, launch.symbols, buffers)
 
-        return RecordedLaunch(self._session, self.plan, launch.step, values, fill, begin).look(look)
+        return RecordedLaunch(self._session, self.plan, launch.step, values, fill, begin)
 
     def resources(self) -> Resources:
         """Return the shared memory of the hungriest step; a CPU has no registers to count."""
@@ -444,4 +471,10 @@ def _part_of(grid: tuple[int, int, int], blocks: int) -> tuple[int, int, int]:
     x = min(grid[0], blocks)
     y = min(grid[1], -(-blocks // x))
     z = min(grid[2], -(-blocks // (x * y)))
+    return x, y, z
+
+
+def _middle(grid: Block) -> Block:
+    """Return a block of the middle, of an odd row where there are several."""
+    x, y, z = (min(blocks // 2 | 1, blocks - 1) for blocks in grid)
     return x, y, z
