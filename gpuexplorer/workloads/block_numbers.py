@@ -43,7 +43,7 @@ class BlockNumbers:
     values: Mapping[str, str]
     """The texts that variables are defined as."""
     whole: Collection[str]
-    """The parameters that are whole numbers, without those that the host has as its block."""
+    """The parameters that are whole numbers."""
     _steps_of: dict[str, Steps | None] = field(default_factory=dict, init=False)
     _formulas: dict[str, str | None] = field(default_factory=dict, init=False)
     """Of the variables that were looked at; each is once."""
@@ -115,8 +115,7 @@ class BlockNumbers:
 
     def _is_elsewhere(self, axis: str) -> bool:
         """Return whether helpers and macros may number threads of the whole grid."""
-        named = re.search(names_block(axis), self.host.beside_kernels)
-        return named is not None or "this_grid" in self.body
+        return axis in self.host.numbered_outside or "this_grid" in self.body
 
     def _is_size(self, factor: str) -> bool:
         """Return whether a factor comes down to parameters alone."""

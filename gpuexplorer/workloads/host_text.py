@@ -75,8 +75,9 @@ class HostText:
         self._source = source
         self.macros = {m[1]: m[2].strip() for m in _MACRO.finditer(source.plain)}
         kernels = [f.body for f in source.functions if f.is_kernel]
-        self.beside_kernels = _blanked(source.plain, kernels)
-        """The text without its kernels' bodies: what they may call, macros included."""
+        beside = _blanked(source.plain, kernels)
+        self.numbered_outside = frozenset(re.findall(r"\bblockIdx\s*\.\s*([xyz])", beside))
+        """The axes on which helpers and macros of the kernels number blocks."""
         outside = _blanked(source.code, kernels)
         self._called = {
             m[1]: ([n.strip() for n in m[2].split(",")], m[3].replace("\\\n", " ").strip())

@@ -123,10 +123,7 @@ class _Reader:
         self._axis = {n: a for n, text in self._values.items() if (a := _axis_of(text))}
         self._bounds, margins = self._read_bounds(whole)
         self._launches = self._handing_over(host.launches.get(function.name, ()))
-        sizes_of_blocks = {n.strip() for one, _ in self._launches for n in one.sides}
-        within = {given[n] for _, given in self._launches for n in sizes_of_blocks & given.keys()}
-        rows = [n for n in whole if n not in within]
-        self._numbers = BlockNumbers(host, self._body, self._values, rows)
+        self._numbers = BlockNumbers(host, self._body, self._values, whole)
         self._blocks = self._counted(whole)
         told = [host.sizes_of(one) & given.keys() for one, given in self._launches]
         used = {given[n] for (_, given), names in zip(self._launches, told, strict=True)
@@ -134,8 +131,12 @@ class _Reader:
         for formula in (*self._bounds.values(), *self._blocks.values()):
             used |= names_in(formula)
         self._sizes = tuple(n for n in whole if n in used or self._scales(n))
+        threads = {
+            n: axis for n, axis in self._axis.items()
+            if f"blockIdx.{axis}" not in self._bounds or self._is_inside(n)
+        }  # fmt: skip
         self._indices = Indices(
-            Known(host, self._body, self._sizes, self._values, self._axis, self._bounds, margins)
+            Known(host, self._body, self._sizes, self._values, threads, self._bounds, margins)
         )
 
     def found(self) -> KernelText:

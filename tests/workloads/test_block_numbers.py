@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.kernel_manifest import kernel_manifest
 
@@ -37,6 +38,9 @@ def grid_of(manifest: dict[str, Any]) -> list[str]:
         (f"const int row = (int)blockIdx.x; if (row >= rows) return; {ROW}", "50, 64", ["rows"]),
         (f"for (int row = blockIdx.x; row < rows; row += gridDim.x) {ROW}", "8, 64", ["rows"]),
         (f"int row = blockIdx.y; {ROW}", "dim3(1, rows), 64", ["1", "rows"]),
+        ("int row = blockIdx.x, c = threadIdx.x; b[row * cols + c] = a[row * cols + c];",
+         "rows, cols", ["rows"]),
+        ("int i = blockIdx.x * cols + threadIdx.x; b[i] = a[i];", "rows, cols", ["rows"]),
         (f"int row = blockIdx.x * 4 + threadIdx.y; if (row < rows) {ROW}",
          "(rows + 3) / 4, dim3(32, 4)", ["ceil_div(rows, 4)", "1"]),
         (f"int row = blockIdx.x * blockDim.y + threadIdx.y; if (row < rows) {ROW}",
@@ -71,6 +75,20 @@ def test_a_row_for_each_block_or_warp_has_its_blocks_and_its_shape(
 )  # fmt: skip
 def test_numbers_of_threads_are_divided_among_blocks_as_before(body: str, grid: list[str]) -> None:
     assert grid_of(made(body)) == grid
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["#define I (blockIdx.x * blockDim.x + threadIdx.x)\n#define NUMBER I\n",
+     "__device__ int at() { return blockIdx.x * blockDim.x + threadIdx.x; }\n"
+     "#define NUMBER at()\n"],
+)  # fmt: skip
+def test_helpers_and_macros_may_number_the_threads(before: str) -> None:
+    body = "int i = NUMBER; if (i < cols) b[i] = a[i]; if (threadIdx.x == 0) b[blockIdx.x] = 1;"
+    head = f"{before}{HEAD}"
+    assert grid_of(made(body, "k<<<9, 64>>>(a, b, rows, cols);", head)) == [
+        "ceil_div(cols, block_x)"
+    ]
 
 
 def test_one_block_that_goes_through_an_array_stays_one() -> None:
@@ -119,6 +137,37 @@ def test_a_pointer_to_a_row_is_read_as_the_array(pointers: str) -> None:
         "a": (["rows", "cols"], "in"),
         "b": (["rows", "cols"], "out"),
     }
+
+
+def test_a_pointer_that_is_set_to_another_row_is_read_as_each_array() -> None:
+    body = (
+        "int row = blockIdx.x, c = threadIdx.x; const float *x = a + row * cols;"
+        "b[row * cols + c] = x[c]; x = b + row * cols; b[row * cols + c] = 2 * x[c];"
+    )
+    found = made(body, "k<<<rows, 64>>>(a, b, rows, cols);")
+    assert {n: (a["shape"], a["role"]) for n, a in found["arrays"].items()} == {
+        "a": (["rows", "cols"], "in"),
+        "b": (["rows", "cols"], "inout"),
+    }
+
+
+def test_a_pointer_that_walks_through_an_array_is_not_taken_for_a_row() -> None:
+    head = "__global__ void k(float *a, float *b, int rows, int cols)"
+    body = f"{THREAD} float *p = a + 1; if (i < cols) b[i] = *p++;"
+    with pytest.raises(InputError, match="whether 'a' is read or written cannot be told"):
+        made(body, head=head)
+
+
+def test_a_matrix_for_each_layer_of_blocks_has_as_many_as_the_host_launches() -> None:
+    head = "__global__ void k(const float *a, float *b, int batch, int rows, int cols)"
+    body = (
+        "int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;"
+        "int at = blockIdx.z * rows * cols + y * cols + x; if (x < cols && y < rows) b[at] = a[at];"
+    )
+    launch = "int batch = 3; dim3 g(5, 4, batch); k<<<g, dim3(16, 16)>>>(a, b, batch, rows, cols);"
+    found = made(body, launch, head)
+    assert grid_of(found) == ["ceil_div(cols, block_x)", "ceil_div(rows, block_y)", "batch"]
+    assert found["arrays"]["b"]["shape"] == ["batch", "rows", "cols"]
 
 
 @pytest.mark.parametrize(
