@@ -460,8 +460,8 @@ class _Reader:
         for text in self._values.values():
             for match in re.finditer(r"\bblockIdx\s*\.\s*([xyz])\s*\*\s*(\w+)(?!\s*\.)", text):
                 part = _PART_OF_THREADS.search(text)
-                times = f" * {part[2]}" if part and part[2] else f" << {part[3]}" if part else ""
-                self._fix(found, _axis_of(text) or match[1], match[2] + times)
+                shared = () if part is None else ("*", part[2]) if part[2] else ("<<", part[3])
+                self._fix(found, _axis_of(text) or match[1], " ".join((match[2], *shared)))
         for match in _SHARED.finditer(self._body):
             sides = re.findall(r"\[([^\]]+)\]", match[2])
             used = re.compile(rf"\b{match[1]}" + r"\s*\[([^\]]+)\]" * len(sides))

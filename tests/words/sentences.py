@@ -23,10 +23,10 @@ CODE = (
     "compile/device_part.py", "compile/parameters.py", "compile/prelude", "compile/rewriter.py",
     "compile/subscripts.py", "compile/thread_numbers.py", "compile/type_probes.py",
     "history/sql/database.py", "history/sql/migrations.py", "report/html.py", "report/style.py",
-    "reproduce.py", "selftest/faulty.py",
+    "reproduce.py", "selftest/faulty.py", "workloads/block_numbers.py", "workloads/row_pointers.py",
 )  # fmt: skip
-"""Modules whose text is CUDA, OpenCL C, a compiler's log, SQL, HTML, a style sheet, Python, or
-words to search for."""
+"""Modules whose text is CUDA, OpenCL C, a compiler's log, SQL, HTML, a style sheet, Python,
+formulas, or words to search for."""
 METHODS = {
     "compile", "endswith", "getattr", "glob", "hasattr", "match", "partition", "removeprefix",
     "removesuffix", "replace", "rpartition", "search", "setattr", "setStyleSheet", "setSuffix",
