@@ -94,7 +94,7 @@ class RecordedLaunch:
         if not self._can_be_followed:
             return
         try:
-            built = build_program(self.session, self.plan, self.step, recorded=True)
+            built = build_program(self.session, self.plan, self.step, use="recorded")
             for block in blocks:
                 look = AccessLook(block=block)
                 notes, _ = self._run(built, look, 0, self.step.threads_per_block)
