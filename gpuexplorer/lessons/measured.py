@@ -50,6 +50,12 @@ class Value:
         low, high = wanted.at_least, wanted.at_most
         return (low is None or self.number >= low) and (high is None or self.number <= high)
 
+    def may_lie_in(self, wanted: Range) -> bool:
+        """Return whether its interval reaches into a range."""
+        ends = [end for end in (self.low, self.high, self.number) if end is not None]
+        low, high = wanted.at_least, wanted.at_most
+        return (low is None or max(ends) >= low) and (high is None or min(ends) <= high)
+
 
 def figure_words(number: float, unit: str | None) -> str:
     """Return a figure in words: a ratio (None) with a ×, errors in powers of ten."""

@@ -24,7 +24,11 @@ def kind_words(lesson: Lesson, claim: Claim) -> str:
 
 @dataclass(frozen=True)
 class ClaimOutcome:
-    """A claim with its figure here; ``holds`` is None where it was not measured."""
+    """A claim with its figure here.
+
+    ``holds`` is None where it was not measured, and where the figure lies outside of what is
+    claimed but its interval does not.
+    """
 
     claim: Claim
     value: Value | None = None
@@ -43,6 +47,8 @@ class ClaimOutcome:
         found, wanted = self.value.words, range_words(claim, self.unit)
         if self.holds:
             return f"Here it is {found}, and the lesson says {wanted}: it holds."
+        if self.holds is None:
+            return f"Here it is {found}, and the lesson says {wanted}: that cannot be told here."
         return f"Here it is {found}, and the lesson says {wanted}: it does not hold here."
 
 
@@ -57,7 +63,8 @@ def claims_of(lesson: Lesson, measured: Mapping[str, Measured]) -> list[ClaimOut
         if value is None or figure is None:
             found.append(ClaimOutcome(claim))
         else:
-            found.append(ClaimOutcome(claim, value, value.lies_in(claim), unit_of(figure)))
+            holds = value.lies_in(claim) or (None if value.may_lie_in(claim) else False)
+            found.append(ClaimOutcome(claim, value, holds, unit_of(figure)))
     return found
 
 

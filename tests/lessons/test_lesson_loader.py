@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 import pytest
 from hypothesis import given
@@ -26,10 +26,11 @@ from gpuexplorer.lessons.manifest import (
     COMPILED_QUANTITIES,
     RUN_QUANTITIES,
     Ask,
+    Figure,
     Quantity,
 )
-from gpuexplorer.lessons.measured import Value
-from gpuexplorer.lessons.outcome import QUANTITY_WORDS, AskOutcome, is_clear
+from gpuexplorer.lessons.measured import Measured, Value
+from gpuexplorer.lessons.outcome import QUANTITY_WORDS, AskOutcome, claims_of, is_clear
 from gpuexplorer.lessons.text import FALLBACK, languages, read_text, text_file
 from tests.support.studies import SHIPPED
 
@@ -213,3 +214,32 @@ def test_a_ratio_that_may_be_chance_solves_nothing() -> None:
     assert words.endswith("yours may be 2.00×, which noise hides: measure again.")
     assert AskOutcome(ask, clear, met=True).words.endswith("yours is 2.00×: met.")
     assert AskOutcome(ask, Value(1.0), met=False).words.endswith("yours is 1.00×: not yet.")
+
+
+class Told:
+    """A measurement whose every figure is known."""
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+
+    def value(self, figure: Figure) -> Value:
+        return self._value
+
+
+@pytest.mark.parametrize(
+    ("value", "holds", "words"),
+    [
+        (Value(0.3, None, 0.2, 0.6), True, "it holds."),
+        (Value(0.725, None, 0.46, 1.32), None, "that cannot be told here."),
+        (Value(0.725, None, 0.6, 0.9), False, "it does not hold here."),
+        (Value(0.725), False, "it does not hold here."),
+    ],
+)
+def test_a_claim_is_refuted_only_where_its_interval_lies_outside(
+    value: Value, holds: bool | None, words: str
+) -> None:
+    lesson = pick_lesson(load_lessons(SHIPPED), "occupancy")
+    measured = {name: cast(Measured, Told(value)) for name in lesson.manifest.measures}
+    (outcome,) = (one for one in claims_of(lesson, measured) if one.claim.name == "time")
+    assert outcome.claim.at_most == 0.5
+    assert outcome.holds is holds and outcome.words.endswith(words)
