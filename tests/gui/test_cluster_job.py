@@ -35,7 +35,7 @@ PATIENCE_MS = 120_000
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A cluster with one worker; its engine and Dask's threads, which stay, are there by now."""
     folder = tmp_path_factory.mktemp("cluster")
-    with cluster_up(folder, "--local", "1") as up:
+    with cluster_up(folder, "--local", "1", GPUEXPLORER_NICE="5") as up:  # as windows ask here
         up.wait_for("1 worker")
         look_at(str(folder))
         with connect(up.place) as client:
