@@ -15,25 +15,26 @@ TOLD = "from gpuexplorer.gui import scheduling; print(scheduling.attributes().ru
 
 @pytest.mark.skipif(scheduling.attributes() is None, reason="the system does not tell")
 def test_a_thread_that_wakes_soon_has_a_short_slice_and_what_it_starts_the_usual_one() -> None:
-    usual = scheduling.attributes()
-    assert usual is not None
-    usual_ns = usual.runtime_ns  # 0 before Linux 6.12
+    here = scheduling.attributes()
+    assert here is not None
 
-    def slices() -> tuple[scheduling.Attributes | None, int]:
+    def slices() -> tuple[scheduling.Attributes | None, scheduling.Attributes | None, int]:
+        usual = scheduling.attributes()  # of a thread that was just started
         scheduling.wake_soon()
         child = subprocess.run(
             [sys.executable, "-c", TOLD], check=True, capture_output=True, text=True
         )
-        return scheduling.attributes(), int(child.stdout)
+        return usual, scheduling.attributes(), int(child.stdout)
 
     with ThreadPoolExecutor(1) as threads:
-        own, child_ns = threads.submit(slices).result()
-    assert own is not None
+        usual, own, child_ns = threads.submit(slices).result()
+    assert usual is not None and own is not None
+    usual_ns = usual.runtime_ns  # 0 before Linux 6.12
     assert own.runtime_ns == (scheduling.SLICE_NS if usual_ns else 0)
     assert (own.policy, own.nice) == (usual.policy, usual.nice)
     assert child_ns == usual_ns
-    here = scheduling.attributes()
-    assert here is not None and here.runtime_ns == usual_ns, "another thread's slice is its own"
+    after = scheduling.attributes()
+    assert after is not None and after.runtime_ns == here.runtime_ns, "each thread has its own"
 
 
 def test_a_machine_whose_calls_are_not_known_is_left_as_it_is(
