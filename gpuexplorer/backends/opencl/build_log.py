@@ -22,8 +22,6 @@ _OURS = (PRELUDE_NAME, "opencl-c", "<")
 _NAMES = {"gpux_grid": "gridDim", "gpux_max_of": "std::max", "gpux_min_of": "std::min"}
 _OWN_NAME = re.compile(r"\bgpux_(\w+)")
 _SPACE = re.compile(r"\b__(?:private|generic|global|local) (?=\w)")
-
-
 _RECURSION = re.compile(r"Unsupported recursive call in function:((?:\s+[\w.]+$)+)", re.MULTILINE)
 
 
