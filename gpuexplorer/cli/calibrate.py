@@ -21,7 +21,7 @@ from gpuexplorer.core.ceilings import MAIN_MEMORY_KINDS, Ceiling, Ceilings
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere
 from gpuexplorer.core.interrupts import interrupts_held
-from gpuexplorer.core.units import percent, quantity
+from gpuexplorer.core.units import percent, plural, quantity
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.workloads.choose import find_device
 
@@ -69,7 +69,12 @@ def _deliver(calibration: Calibration, store: CeilingStore, options: argparse.Na
     for line in calibration.failures if options.verbose else ():
         say(f"not measured: {line}")
     if calibration.failures and not options.verbose:
-        say(f"{len(calibration.failures)} candidates could not be measured; -v says which and why")
+        failed = plural(
+            len(calibration.failures),
+            "{number} candidate could not be measured; -v says which and why",
+            "{number} candidates could not be measured; -v says which and why",
+        )
+        say(failed)
     for path in paths if options.json != STDOUT else ():
         say(f"stored {path}")
     return delivery.code

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import time
+from pathlib import Path
 
 import msgspec
 
@@ -73,7 +75,7 @@ def cluster_of(options: argparse.Namespace) -> Cluster | None:
 
 
 def _up(options: argparse.Namespace) -> int:
-    folder = (options.folder or default_folder()).expanduser().absolute()
+    folder = Path(os.path.abspath(os.path.expanduser(options.folder or default_folder())))
     with _Ending() as ending:
         try:
             with start(_launcher(options), folder) as cluster:

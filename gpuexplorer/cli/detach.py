@@ -79,7 +79,7 @@ class Collecting:
 
 def _file(history: str | None) -> Path | None:
     """Return the file that ``--history`` names; None for a server and for none."""
-    return None if not history or "://" in history else Path(history).expanduser()
+    return None if not history or "://" in history else Path(os.path.expanduser(history))
 
 
 def check_detach(options: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +38,7 @@ def set_up(options: argparse.Namespace) -> int | None:
                 kind = kind or find_kind(found.kind)
                 if not _agreed(options, kind.title, machine):
                     return 0
-                folder = Path(options.source).expanduser() if options.source else None
+                folder = Path(os.path.expanduser(options.source)) if options.source else None
                 there = far.make(found, kind, folder, sink)
     except KeyboardInterrupt:
         say(KEPT)
@@ -66,7 +67,7 @@ def update(options: argparse.Namespace) -> int:
     machine = _machine(options.name)
     try:
         with set_up_progress(options.name) as sink:
-            folder = Path(options.source).expanduser() if options.source else None
+            folder = Path(os.path.expanduser(options.source)) if options.source else None
             far.add(options.name, far.update(machine, folder, sink))
     except KeyboardInterrupt:
         say(KEPT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -160,7 +161,7 @@ def without_words(left_out: dict[str, str]) -> list[str]:
 
 
 def _folder(word: str | None) -> Path | None:
-    return None if word is None else Path(word).expanduser().absolute()
+    return None if word is None else Path(os.path.expanduser(word)).absolute()
 
 
 def _check_driver(kind: Kind, *, anyway: bool) -> None:

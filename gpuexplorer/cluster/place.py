@@ -71,7 +71,7 @@ def find_cluster(where: str) -> ClusterPlace:
     if "://" in where:
         place = _checked(where)
     else:
-        path = Path(where).expanduser()
+        path = Path(os.path.expanduser(where))
         place = _read(path / FILE if path.is_dir() else path)
     if not place.encrypted and not is_loopback(place.scheduler):
         raise InputError(

@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from gpuexplorer.compile.assignments import assignments, changed_names, right_side
 from gpuexplorer.compile.edits import Edits
 from gpuexplorer.compile.math_names import MATH
+from gpuexplorer.compile.races import first_race, shared_names
 from gpuexplorer.compile.statements import Statement, parse_body, walk
-from gpuexplorer.compile.warp_in_step import reads_in_step, shared_names
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.workloads.cuda_source import CudaSource, Function
 from gpuexplorer.workloads.instances import split_list
@@ -71,7 +71,7 @@ def refuse_unportable(
     numbering = callers_of(source, _THREADS) - source.kernels.keys()
     for function in source.functions:
         _refuse_barriers(source, function, barriers, cpp=cpp)
-        _refuse_in_step(source, function, waits, numbering)
+        _refuse_race(source, function, waits, numbering)
 
 
 def callers_of(source: CudaSource, names: frozenset[str]) -> frozenset[str]:
@@ -200,7 +200,7 @@ def _calls_itself(source: CudaSource, function: Function, offset: int) -> WorkFa
     )
 
 
-def _refuse_in_step(
+def _refuse_race(
     source: CudaSource, function: Function, waits: frozenset[str], numbering: frozenset[str]
 ) -> None:
     """``numbering`` are the helpers and macros that tell threads apart."""
@@ -208,9 +208,15 @@ def _refuse_in_step(
     if not arrays:
         return
     apart = _apart(source.code[slice(*function.body)], function, source)
-    found = reads_in_step(source, function, arrays, waits, apart | numbering)
+    found = first_race(source, function, arrays, waits, apart | numbering)
     if found is not None:
         array, line = found.array, source.where(found.written_at).rpartition(":")[2]
+        if not found.in_step:
+            raise WorkFailed(
+                f"{source.where(found.offset)}: this reads what another thread wrote to '{array}' "
+                f"in line {line}, with no barrier between them",
+                remedy="write __syncthreads() between them",
+            )
         raise _refuse(
             source,
             found.offset,

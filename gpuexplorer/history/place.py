@@ -51,13 +51,13 @@ def find_place(named: str | Path | None = None) -> Place:
         return _file(data_folder() / FILE_NAME)
     scheme, separator, rest = text.partition("://")
     if not separator:
-        return _file(Path(text).expanduser())
+        return _file(Path(os.path.expanduser(text)))
     kind = scheme.partition("+")[0].lower()
     if kind == "sqlite":
         path = rest.partition("?")[0].removeprefix("/")
         if path in ("", ":memory:"):
             return Place(words="a store in memory")
-        return _file(Path(path).expanduser())
+        return _file(Path(os.path.expanduser(path)))
     if kind in ("postgresql", "postgres"):
         return Place(url=f"postgresql+psycopg://{rest}", words=shown(f"postgresql://{rest}"))
     raise InputError(

@@ -253,8 +253,9 @@ def _check(step: KernelLaunch, kernel: LoadedKernel, device: DeviceInfo) -> None
     """Raise BlockTooLarge when the compiled kernel cannot be launched with this block."""
     if step.threads_per_block > kernel.max_threads_per_block:
         raise BlockTooLarge(
-            f"'{step.entry}' uses {kernel.registers} registers a thread, so a block of it has at "
-            f"most {kernel.max_threads_per_block} threads, not {step.threads_per_block}",
+            f"'{step.entry}' with its {kernel.registers} registers a thread and its "
+            f"__launch_bounds__, if any, takes blocks of at most {kernel.max_threads_per_block} "
+            f"threads, not {step.threads_per_block}",
             remedy="make the block smaller",
         )
     shared_B = kernel.static_shared_B + step.shared_B

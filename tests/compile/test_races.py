@@ -1,4 +1,4 @@
-"""Code that only a warp in step would get right is refused, and what needs no barrier is not."""
+"""Reads that no barrier puts after another thread's write are refused, and no others."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ __device__ void settle_too(cg::thread_block all) {{ settle(all); }}
 __global__ void k(float *x, float *y, int n)
 {{
     __shared__ float s[1024];
+    __shared__ float factor;
+    __shared__ int count;
     cg::thread_block b = cg::this_thread_block();
     int t = threadIdx.x, lane = t & 31, i = blockIdx.x * blockDim.x + threadIdx.x;
 {}
@@ -64,6 +66,30 @@ RIGHT = {
         "s[t] = x[i];\nif (__syncthreads_or(n > 3)) y[i] = s[t + 1];"
     ),
     "a warp's barrier": "s[t] = x[i];\n__syncwarp();\ny[i] = s[lane + 1] + s[t + 1];",
+    "one thread's word behind a barrier": (
+        "if (t == 0) factor = x[0];\n__syncthreads();\ny[i] = x[i] * factor;"
+    ),
+    "one thread's element behind a barrier": (
+        "if (t == 0) s[0] = x[0];\n__syncthreads();\ny[i] = x[i] * s[0];"
+    ),
+    "one thread's word to itself": (
+        "if (t == 0) factor = x[0];\nif (t == 0) y[i] = factor;"
+    ),
+    "one thread's word to itself, by name": (
+        "bool first = t == 0;\nif (t == 0) factor = x[0];\nif (first) y[i] = factor;"
+    ),
+    "one thread's word where the others are gone": (
+        "if (t == 0) factor = x[0];\nif (t != 0) return;\ny[i] = factor;"
+    ),
+    "a word that each thread writes as well": (
+        "if (t == 0) factor = x[0];\nfactor = 2.0f;\ny[i] = factor;"
+    ),
+    "a round of a loop between two barriers": (
+        "for (int k = 0; k < n; ++k) { if (t == 0) factor = x[k]; __syncthreads();\n"
+        "y[i] += factor; __syncthreads(); }"
+    ),
+    "an address alone": "if (t == 0) count = 0;\nint *of = &count;\n__syncthreads();\nn = *of;",
+    "a number beside the one that was written": "if (t == 0) s[0] = 1.0f;\ny[i] = s[t];",
 }  # fmt: skip
 WRONG = {
     "a neighbour": ("s[t] = x[i];\ny[i] = s[t + 1];", 2),
@@ -94,6 +120,19 @@ WRONG = {
         "s[t] = x[i];\n__syncthreads();\n"
         "if (t < 32) { volatile float *v = s; v[t] += v[t + 32]; v[t] += v[t + 16]; }", 3,
     ),
+    "one thread's word": ("if (t == 0) factor = x[0];\ny[i] = x[i] * factor;", 2),
+    "one thread's word, in braces and guarded": (
+        "if (threadIdx.x == 0) { factor = x[0]; }\nif (i < n) y[i] = x[i] * factor;", 2,
+    ),
+    "one thread's element": ("if (!t) s[0] = x[0];\ny[i] = x[i] * s[0];", 2),
+    "a count that one thread begins": ("if (t == 0) count = 0;\natomicAdd(&count, 1);", 2),
+    "a loop's bound by one thread": (
+        "if (t == 0) count = n;\nfor (int k = 0; k < count; ++k) y[k] = x[k];", 2,
+    ),
+    "the word of a loop's round before": (
+        "for (int k = 0; k < n; ++k) {\ny[i] += factor;\n__syncthreads();\n"
+        "if (t == 0) factor = x[k]; }", 2,
+    ),
 }  # fmt: skip
 
 
@@ -103,7 +142,7 @@ def test_what_no_other_thread_wrote_since_a_barrier_is_accepted(inside: str) -> 
 
 
 @pytest.mark.parametrize(("inside", "line"), WRONG.values(), ids=WRONG.keys())
-def test_what_only_a_warp_in_step_gets_right_is_refused(inside: str, line: int) -> None:
+def test_what_another_thread_may_not_have_written_yet_is_refused(inside: str, line: int) -> None:
     with pytest.raises(
         WorkFailed, match=rf"^k\.cu:{FIRST + line - 1}: this reads what another thread"
     ):

@@ -1,10 +1,13 @@
-"""Code that relies on the threads of a warp running in step, without ``__syncwarp()``.
+"""Reads of shared memory that no barrier puts after another thread's write.
 
 ``s[tid] += s[tid + 16]; s[tid] += s[tid + 8];`` was right on GPUs until 2017, where a warp ran in
 step. Since then nothing promises that the second line sees what other threads wrote in the first,
 and on a CPU it does not. So between a write of one's own element of shared memory and a read of a
 neighbour's there must be a barrier. Beside ``s[2 * tid]`` lies no neighbour's, nor does what one
 thread alone wrote, or a thread has written there itself.
+
+``if (tid == 0) s = 3; y[i] = x[i] * s;`` was never right, but on a CPU, where the first thread runs
+before the others, every result is: only the text shows it.
 """
 
 from __future__ import annotations
@@ -34,15 +37,25 @@ _ADDED = re.compile(r"[-+?:,&|^<>=!]")
 _THREAD = re.compile(r"\bthreadIdx\s*\.\s*([xyz])\b")
 _MERGED = re.compile(r"[^\w\s.+*-]")
 """What may give several threads one number."""
+_PICKS = re.compile(r"==|!(?!=)|<\s*1\b|[?(]\s*[A-Za-z_]\w*\s*\(|^\s*[A-Za-z_]\w*\s*\(")
+"""What may leave few threads: a condition that is so is not judged."""
+_OTHERS = re.compile(r"!=|>\s*0\b|>=\s*1\b")
+"""What holds for all but few threads: few are left where those return."""
+_RETURN = re.compile(r"\breturn\b")
+_CHOOSES = re.compile(r"\?|&&|\|\|")
+_NUMBERED = re.compile(r"\s*\[\s*(\d+)\s*\]")
+_ATOMIC = re.compile(r"\batomic\w+\s*\(\s*&\s*$")
 
 
 @dataclass(frozen=True)
-class InStep:
-    """A read of what another thread has just written."""
+class Race:
+    """A read of what another thread wrote since the last barrier."""
 
     offset: int
     array: str
     written_at: int
+    in_step: bool
+    """Whether it would be right where a warp runs in step."""
 
 
 def shared_names(source: CudaSource, function: Function) -> frozenset[str]:
@@ -57,14 +70,14 @@ def shared_names(source: CudaSource, function: Function) -> frozenset[str]:
     return frozenset(arrays)
 
 
-def reads_in_step(
+def first_race(
     source: CudaSource,
     function: Function,
     arrays: Collection[str],
     barriers: frozenset[str],
     apart: Collection[str],
-) -> InStep | None:
-    """Return the first read of an array in a function that only a warp in step would get right.
+) -> Race | None:
+    """Return the first read of an array in a function that another thread's write may follow.
 
     ``barriers`` are the names of what waits for other threads, ``apart`` of what tells threads
     apart.
@@ -115,6 +128,12 @@ class _Numbers:
                     pinned |= self._told(one, frozenset())
         return bool(self._axes) and pinned >= self._axes
 
+    def may_pick(self, condition: str) -> bool:
+        """Return whether a condition may hold for the thread that wrote something alone only."""
+        names = set(_WORD.findall(condition))
+        texts = [condition, *(value for name in names for value in self._values.get(name, ()))]
+        return any(map(_PICKS.search, texts))
+
     def _told(self, value: str, inside: frozenset[str]) -> set[str]:
         """Return the axes along which a value tells every thread from the others."""
         if _MERGED.search(value):
@@ -146,7 +165,8 @@ def _added(value: str) -> Iterator[str]:
 
 
 _Written = dict[tuple[str, str], int]
-"""Where an array was written at an index since the last barrier."""
+"""Where an array was written since the last barrier: by threads at an index of their own, or by one
+thread alone at a number or, empty, as a variable that is no array."""
 
 
 class _Reader:
@@ -163,9 +183,12 @@ class _Reader:
         self._barriers, self._numbers = barriers, numbers
         listed = "|".join(sorted(map(re.escape, arrays)))
         self._element = re.compile(rf"(?<![\w.])({listed})\s*\[")
+        self._name = re.compile(rf"(?<![\w.])(?<!->)({listed})\b")
         self._by_all: _Written | None = None
         """What all threads wrote, where one goes on alone."""
-        self.found: InStep | None = None
+        self._few = False
+        """Whether it may be that few threads come here."""
+        self.found: Race | None = None
 
     def statement(self, statement: Statement, before: _Written) -> _Written:
         """Return what is written after a statement that follows ``before``."""
@@ -173,6 +196,8 @@ class _Reader:
             return self._simple(statement.start, statement.end, before)
         waits = self._waits(statement.condition)
         written = {} if waits else before
+        if statement.condition:
+            self._look_at_fixed(statement.start, statement.parts[0].start, dict(written))
         if statement.kind == "block" or statement.is_loop:
             for _ in range(2 if statement.is_loop else 1):  # what one round writes the next reads
                 for part in statement.parts:
@@ -186,10 +211,13 @@ class _Reader:
 
     def _chosen(self, statement: Statement, part: Statement, before: _Written) -> _Written:
         """Return what is written after what is done where a condition holds."""
-        all_come = self._by_all is None
+        all_come, few = self._by_all is None, self._few
         if all_come and statement.kind == "if" and self._numbers.leave_one(statement.condition):
             self._by_all = before
+        self._few = few or self._numbers.may_pick(statement.condition)
         after = self.statement(part, before)
+        leaves_few = _OTHERS.search(statement.condition) is not None
+        self._few = few or (leaves_few and bool(_RETURN.search(self._code, part.start, part.end)))
         if all_come:
             self._by_all = None
         return after
@@ -214,5 +242,25 @@ class _Reader:
             elif not own and not _WRITE.match(behind) and (array, index[0]) not in before:
                 at = (before if self._by_all is None else self._by_all).get((array, index[1]))
                 if at is not None and self.found is None:
-                    self.found = InStep(match.start(), array, at)
+                    self.found = Race(match.start(), array, at, in_step=True)
+        self._look_at_fixed(start, end, written)
         return written
+
+    def _look_at_fixed(self, start: int, end: int, written: _Written) -> None:
+        """Find reads of what one thread wrote alone; ``written`` is brought up to date."""
+        for match in self._name.finditer(self._code, start, end):
+            numbered = _NUMBERED.match(self._code, match.end(), end)
+            behind = self._code[numbered.end() if numbered else match.end() : end]
+            if behind.lstrip()[:1] in ("[", "("):
+                continue
+            key = match[1], numbered[1] if numbered else ""
+            before = self._code[start : match.start()]
+            alone = self._by_all is not None
+            if _SET.match(behind):
+                written.pop(key, None)
+                if alone and before.rstrip()[-1:] not in ("*", "&"):
+                    written[key] = match.start()
+            elif key in written and not alone and not self._few and self.found is None:
+                taken = before.rstrip().endswith("&") and not _ATOMIC.search(before)
+                if not taken and not _CHOOSES.search(self._code, start, end):
+                    self.found = Race(match.start(), match[1], written[key], in_step=False)
