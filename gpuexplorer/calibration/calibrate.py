@@ -129,19 +129,24 @@ class Calibration:
 
         ``on_step`` is told before each which it is. An error of a kind in ``ends`` ends all of it:
         without an engine, or without the device, none of those that are left can be measured. A
-        library that cannot be had leaves out its own candidates.
+        library that cannot be had, or a compiler that was never there, leaves out its candidates.
         """
+        compiles, first = False, None
         while (task := self.task) is not None:
             on_step(task)
             try:
                 result = measure(task)
             except ExplorerError as error:
-                called = task.candidate.workload.variant(task.candidate.config.variant).call
-                if isinstance(error, ends) and not (called and type(error) is CannotRunHere):
+                stays = type(error) is CannotRunHere and (called(task) or not compiles)
+                if isinstance(error, ends) and not stays:
                     raise
+                first = first or error
                 self.failed(error)
             else:
+                compiles = compiles or not called(task)
                 self.took(result)
+        if isinstance(first, CannotRunHere) and len(self.failures) == self.done:
+            raise first
 
     @property
     def total(self) -> int:
@@ -262,6 +267,11 @@ class Calibration:
             footprint_B=int(touched_B) if stage.precision is None else None,
             method=method,
         )
+
+
+def called(task: NextRun) -> bool:
+    """Return whether a run calls a library, and compiles no kernel of ours."""
+    return bool(task.candidate.workload.variant(task.candidate.config.variant).call)
 
 
 def rate_of(result: RunResult) -> Rate:

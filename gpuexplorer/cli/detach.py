@@ -20,7 +20,7 @@ from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.shared_device import when_shared
 from gpuexplorer.environments import detached
 from gpuexplorer.environments.detached import Detached
-from gpuexplorer.history.place import ENVIRONMENT_VARIABLE, shown
+from gpuexplorer.history.place import ENVIRONMENT_VARIABLE, file_of, shown
 from gpuexplorer.search.detached import Outcome, Work
 from gpuexplorer.workloads.trust import agreed
 from gpuexplorer.workloads.workload import Workload
@@ -49,7 +49,10 @@ class Collecting:
     def place_files(self, options: argparse.Namespace) -> None:
         """Have the files that its command names lie where it was begun, if that is still there."""
         named = {name: value for name, value in vars(options).items() if isinstance(value, Path)}
-        for name, path in (("json", json_path(options.json)), ("history", _file(options.history))):
+        for name, path in (
+            ("json", json_path(options.json)),
+            ("history", file_of(options.history or "sqlite://")),
+        ):
             named |= {name: path} if path is not None else {}
         named = {name: path for name, path in named.items() if not path.is_absolute()}
         folder = Path(self.began_in)
@@ -75,11 +78,6 @@ class Collecting:
             warn(error)
 
         return refuse
-
-
-def _file(history: str | None) -> Path | None:
-    """Return the file that ``--history`` names; None for a server and for none."""
-    return None if not history or "://" in history else Path(os.path.expanduser(history))
 
 
 def check_detach(options: argparse.Namespace) -> None:

@@ -111,7 +111,8 @@ def _explore(options: argparse.Namespace, folder: Path) -> int:
         with interrupts_held():
             _write(folder, workload, outcomes, results, delivery)
             delivery.show(lambda: _conclude(folder, outcomes))
-            code = delivery.code or _exit_code(outcomes)
+            failed = _exit_code(outcomes)
+            code = delivery.code or failed
     return EXIT_INTERRUPTED if interrupted else code
 
 

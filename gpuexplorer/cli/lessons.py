@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,16 @@ from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.cli.sessions import open_session, python_of
 from gpuexplorer.cli.sheets import plain_table
-from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
+from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.errors import (
+    CannotRunHere,
+    ExplorerError,
+    InputError,
+    WorkFailed,
+)
 from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.language import tr
+from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.lessons.lesson import Lesson
 from gpuexplorer.lessons.loader import (
     is_lessons,
@@ -144,7 +151,8 @@ def _check(options: argparse.Namespace) -> int:
             for lesson in lessons:
                 good &= _check_one(lesson, bench, options, documents)
         except KeyboardInterrupt:
-            _deliver(documents, options)
+            if documents:
+                _deliver(documents, options)
             done, total = len(documents), len(lessons)
             say(f"gpuexplorer: stopped after {done} of {total} lessons")
             return EXIT_INTERRUPTED
@@ -181,12 +189,19 @@ def _deliver(documents: Sequence[dict[str, Any]], options: argparse.Namespace) -
     return delivery.code
 
 
-def _measured(lesson: Lesson, bench: Bench) -> dict[str, Measured]:
-    """Measure everything that a lesson measures; what cannot be is said, and not measured."""
-    found: dict[str, Measured] = {}
+def _measured(
+    lesson: Lesson, bench: Bench, found: dict[str, Measured] | None = None
+) -> dict[str, Measured]:
+    """Measure everything that a lesson measures, into ``found``.
+
+    What cannot be measured is said; raises EngineGone where nothing more can be.
+    """
+    found = {} if found is None else found
     for name in lesson.manifest.measures:
         try:
             found[name] = measure(lesson, name, bench)
+        except EngineGone:
+            raise
         except ExplorerError as error:
             say(f"gpuexplorer: {lesson.name}: '{name}' is not measured: {error}")
     return found
@@ -245,10 +260,37 @@ def _export(options: argparse.Namespace) -> int:
         _check_window_libraries(path)
     workloads = _workloads(options)
     (lesson,) = lessons_named([options.lesson], workloads)[:1]
+    found: dict[str, Measured] = {}
+    ended: KeyboardInterrupt | EngineGone | None = None
     with open_session(options) as session:
         devices = session.devices()
-        found = _measured(lesson, Bench(session, devices, workloads, python_of(options)))
-    if ending == SESSION:
+        try:
+            _measured(lesson, Bench(session, devices, workloads, python_of(options)), found)
+        except (KeyboardInterrupt, EngineGone) as error:
+            ended = error
+    done, total = len(found), len(lesson.manifest.measures)
+    if found:
+        with interrupts_held():
+            _write_lesson(lesson, found, workloads, devices, path)
+        say(f"wrote {path}")
+    else:
+        say(f"gpuexplorer: nothing was measured, and {path} is not written")
+    if ended is not None and found:
+        say(f"gpuexplorer: stopped after {done} of {total} measurements")
+    if isinstance(ended, EngineGone):
+        raise ended
+    return EXIT_INTERRUPTED if ended is not None else 0 if found else WorkFailed.exit_code
+
+
+def _write_lesson(
+    lesson: Lesson,
+    found: Mapping[str, Measured],
+    workloads: dict[str, Workload],
+    devices: DeviceList,
+    path: Path,
+) -> None:
+    """Write a page or a session file with what was measured of a lesson."""
+    if path.suffix.lower() == SESSION:
         from gpuexplorer.gui.model.lesson_session import lesson_session
         from gpuexplorer.gui.model.session_archive import write_session
 
@@ -258,8 +300,6 @@ def _export(options: argparse.Namespace) -> int:
 
         guess = read_progress().of(lesson.name).guess
         write_page(lesson_page(lesson, found, guess), path)
-    say(f"wrote {path}")
-    return 0
 
 
 def _check_window_libraries(path: Path) -> None:

@@ -111,6 +111,9 @@ def _collect(collecting: Collecting, options: argparse.Namespace) -> int:
             begin_taking(job, keeper.group)
     collecting.handed_on = True
     if last.failed is not None:
+        if last.tuning is not None:
+            _unfinished(last.tuning, options)
+        collecting.refused |= options.no_history  # nothing else has what was measured
         raise error_of(last.failed)
     assert last.tuning is not None
     code = _deliver(last.tuning, Workload(work.source), keeper, options)
@@ -162,8 +165,9 @@ def _title(space: TuningSpace) -> str:
 def _unfinished(tuning: Tuning, options: argparse.Namespace) -> int:
     """Write and say what a tuning that was broken off has found."""
     delivery = Delivery(json=options.json, verbose=options.verbose)
-    delivery.document(lambda: tuning_json(tuning))
-    delivery.say_written()
+    if tuning.evaluations:
+        delivery.document(lambda: tuning_json(tuning))
+        delivery.say_written()
     tried = plural(
         tuning.tried,
         "stopped after {number} configuration",

@@ -86,7 +86,7 @@ class WorkerEngine(WorkerPlugin):  # type: ignore[misc]
         usual, usual_s, usual_nice = self._usual
         choose_sharing("wait" if asked.waits else usual, None)
         deadline_s = asked.deadline_s or usual_s
-        nice = usual_nice if asked.nice is None else asked.nice
+        nice = usual_nice if asked.nice is None else max(asked.nice, usual_nice or 0)
         if (deadline_s, nice) != (said_deadline_s(), said_niceness()):
             self._end()  # the next one has them from its start
             choose_deadline(deadline_s)

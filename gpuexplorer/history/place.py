@@ -49,21 +49,29 @@ def find_place(named: str | Path | None = None) -> Place:
     text = str(named) if named else os.environ.get(ENVIRONMENT_VARIABLE, "")
     if not text:
         return _file(data_folder() / FILE_NAME)
-    scheme, separator, rest = text.partition("://")
-    if not separator:
-        return _file(Path(os.path.expanduser(text)))
+    if (path := file_of(text)) is not None:
+        return _file(path)
+    scheme, _, rest = text.partition("://")
     kind = scheme.partition("+")[0].lower()
     if kind == "sqlite":
-        path = rest.partition("?")[0].removeprefix("/")
-        if path in ("", ":memory:"):
-            return Place(words="a store in memory")
-        return _file(Path(os.path.expanduser(path)))
+        return Place(words="a store in memory")
     if kind in ("postgresql", "postgres"):
         return Place(url=f"postgresql+psycopg://{rest}", words=shown(f"postgresql://{rest}"))
     raise InputError(
         f"'{scheme}' is not a kind of store",
         remedy="name a file, or a server as postgresql://USER@HOST/DATABASE",
     )
+
+
+def file_of(name: str) -> Path | None:
+    """Return the file that a store's name means, relative if it is; None for all other stores."""
+    scheme, separator, rest = name.partition("://")
+    if not separator:
+        return Path(os.path.expanduser(name))
+    path = rest.partition("?")[0].removeprefix("/")
+    if scheme.partition("+")[0].lower() != "sqlite" or path in ("", ":memory:"):
+        return None
+    return Path(os.path.expanduser(path))
 
 
 def _file(path: Path) -> Place:

@@ -91,9 +91,11 @@ def note_measured(done: Done, lesson: Lesson, measured: Mapping[str, Measured]) 
     outcome = guess_outcome(lesson, done.guess, measured)
     if outcome.value is not None:
         done.measured, done.right = outcome.value.words, outcome.right
-    done.claims |= {
-        one.claim.name: one.holds for one in claims_of(lesson, measured) if one.holds is not None
-    }
+    for one in claims_of(lesson, measured):
+        if one.holds is not None:
+            done.claims[one.claim.name] = one.holds
+        elif one.value is not None:  # what held before cannot be told now
+            done.claims.pop(one.claim.name, None)
     devices = [config.device for found in measured.values() for config in found.configs]
     done.device = devices[-1] if devices else done.device
 

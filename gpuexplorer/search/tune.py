@@ -316,7 +316,7 @@ class Tuner:
                 reason=reason,
             )
             self._device = self._device or DeviceSummary.of(self._device_of(taken.record))
-        if look.phase == "survey":
+        if look.phase == "survey" or taken.withdrawn:
             self._tell(self._places[look.number], taken)
         self._give_up_if_hopeless()
 
@@ -389,7 +389,8 @@ class Tuner:
             )
 
     def _reasons(self) -> str:
-        counted = Counter(e.reason for e in self._evaluations if e.reason)
+        failed = (e.reason for e in self._evaluations if e.outcome == "failed")
+        counted = Counter(filter(None, failed))
         (reason, times), *_ = counted.most_common(1) or [("there are none", 1)]
         return f"{reason} ({times} times)" if times > 1 else f"{reason}"
 

@@ -8,7 +8,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from gpuexplorer.calibration.calibrate import Calibration, NextRun, fastest_stretch, rate_of
+from gpuexplorer.calibration.calibrate import (
+    Calibration,
+    NextRun,
+    called,
+    fastest_stretch,
+    rate_of,
+)
 from gpuexplorer.calibration.plan import ceiling_workloads, stages
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
@@ -197,6 +203,28 @@ def test_a_library_that_cannot_be_had_is_left_out_and_a_device_that_is_gone_ends
 
     with pytest.raises(CannotRunHere):
         Calibration(BOTH, KERNELS).run(gone)
+
+    going = Calibration(BOTH, KERNELS)
+
+    def goes(task: NextRun) -> RunResult:
+        return gone(task) if going.done else result_of(going, 1e-3)
+
+    with pytest.raises(CannotRunHere):
+        going.run(goes)
+    assert going.task is not None
+
+
+def test_without_a_compiler_what_libraries_reach_is_measured() -> None:
+    calibration = Calibration(BOTH, KERNELS)
+
+    def measure(task: NextRun) -> RunResult:
+        if not called(task):
+            raise CannotRunHere("there is no compiler for its kernels")
+        return result_of(calibration, 1e-3)
+
+    calibration.run(measure)
+    assert calibration.failures and all("no compiler" in f for f in calibration.failures)
+    assert "gemm" in {c.kind for c in calibration.ceilings().ceilings}
 
 
 def test_nothing_measured_is_an_error_that_says_why() -> None:

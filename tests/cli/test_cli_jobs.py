@@ -254,14 +254,15 @@ def test_a_jobs_files_lie_where_it_was_begun(
     assert not list(elsewhere.iterdir()) and stored()
 
 
+@pytest.mark.parametrize("name", ["mine.db", "sqlite:///mine.db"])
 def test_a_jobs_history_is_the_file_that_its_command_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
     for folder in (project, elsewhere):
         folder.mkdir()
     monkeypatch.chdir(project)
-    one = swept("--history", "mine.db")
+    one = swept("--history", name)
     monkeypatch.chdir(elsewhere)
     assert main(["jobs", "collect", one.id]) == 0
     assert (project / "mine.db").exists() and not list(elsewhere.iterdir())

@@ -12,10 +12,11 @@ import pytest
 
 from gpuexplorer.cli import main
 from gpuexplorer.core.errors import WorkFailed
+from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.lessons.lesson import Lesson
 from gpuexplorer.lessons.loader import lesson_folders, shipped_folder
 from gpuexplorer.lessons.measured import Measured
-from gpuexplorer.lessons.measuring import Bench
+from gpuexplorer.lessons.measuring import Bench, measure
 from gpuexplorer.lessons.progress import Done, Progress, keep_progress
 from tests.backends.opencl_support import device
 
@@ -86,11 +87,41 @@ def test_lessons_that_were_checked_are_written_when_the_next_one_ends_early(
     code = main(["lessons", "check", "bank-conflicts", "coalescing", "tiling", "--json", str(file)])
     (checked,) = json.loads(file.read_bytes())["lessons"]
     assert checked["lesson"] == "bank-conflicts" and checked["claims"]
+    before = file.read_bytes()
+    assert main(["lessons", "check", "coalescing", "--json", str(file)]) == code
+    assert file.read_bytes() == before, "nothing was checked"
     told = capsys.readouterr().err
     if isinstance(by, KeyboardInterrupt):
         assert code == 130 and "stopped after 1 of 3 lessons" in told
     else:
         assert code == 1 and "ended after 1 of 3 lessons" in told and "the engine died" in told
+
+
+@pytest.mark.parametrize("by", [KeyboardInterrupt(), EngineGone("the engine gave up")])
+def test_what_was_measured_of_a_lesson_is_written_when_the_rest_is_not(
+    by: BaseException,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    left = 1
+
+    def measured(lesson: Lesson, name: str, bench: Bench) -> Measured:
+        nonlocal left
+        if not left:
+            raise by
+        left -= 1
+        return measure(lesson, name, bench)
+
+    monkeypatch.setattr("gpuexplorer.cli.lessons.measure", measured)
+    page, code = tmp_path / "lesson.html", 130 if isinstance(by, KeyboardInterrupt) else 3
+    assert main(["lessons", "export", "bank-conflicts", str(page)]) == code
+    assert "stopped after 1 of " in capsys.readouterr().err
+    before = page.read_bytes()
+    assert b"bank" in before
+    assert main(["lessons", "export", "bank-conflicts", str(page)]) == code
+    assert "nothing was measured" in capsys.readouterr().err
+    assert page.read_bytes() == before
 
 
 @counts

@@ -116,6 +116,7 @@ def test_a_worker_waits_is_nice_and_keeps_the_deadline_as_each_task_says(
     tasks: list[dict[str, Any]] = [
         {}, {"waits": True}, {"deadline_s": 5.0}, {"nice": 7}, {"nice": 0}, {},
     ]  # fmt: skip
+    # No task makes a worker less nice than it was started.
     for said in tasks:
         asked = Asked(tag=1, config=made_config(), sha256="", options=LIVE, topic="", **said)
         failed = one.measure(asked, workload).failed
@@ -124,5 +125,5 @@ def test_a_worker_waits_is_nice_and_keeps_the_deadline_as_each_task_says(
     own = usual_nice or 0
     assert found == [
         f"{usual} 9.0 {own} GPU-a", f"wait 9.0 {own} GPU-a", f"{usual} 5.0 {own} GPU-a",
-        f"{usual} 9.0 7 GPU-a", f"{usual} 9.0 0 GPU-a", f"{usual} 9.0 {own} GPU-a",
+        f"{usual} 9.0 7 GPU-a", f"{usual} 9.0 {own} GPU-a", f"{usual} 9.0 {own} GPU-a",
     ]  # fmt: skip

@@ -39,6 +39,8 @@ def test_files_and_urls_are_told_apart(tmp_path: Path, monkeypatch: pytest.Monke
     assert place.find_place(f"sqlite:///{tmp_path}/a.sqlite").path == tmp_path / "a.sqlite"
     nobody = "~nobody-of-this-name/a.sqlite"  # a name like any other: there is no such home
     assert place.find_place(nobody).path == tmp_path / nobody
+    assert place.file_of("sqlite:///a.sqlite?timeout=3") == Path("a.sqlite")
+    assert place.file_of("postgresql://me@server/team") is None
     for memory in ("sqlite://", "sqlite:///:memory:"):
         assert place.find_place(memory).path is None
     for url in ("postgresql://me@server/team", "postgres://me@server/team",
