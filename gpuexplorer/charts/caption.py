@@ -9,6 +9,7 @@ from typing import Protocol
 from gpuexplorer.charts.words import HOT, PARTS, config_pieces, config_words, dated, joined_pieces
 from gpuexplorer.core.config import OWN_FILL, RunConfig, RunRequest
 from gpuexplorer.core.result import Environment, RunResult
+from gpuexplorer.core.text import visible
 
 NAMING = ("workload", "variant")
 """Pieces that stand before what differs, so that it is plain what that belongs to."""
@@ -129,7 +130,7 @@ def words_apart(runs: Sequence[RunResult]) -> list[str]:
     devices = {(run.config.device, run.device.name) for run in runs}
     if len(devices) > len({device for device, _ in devices}):  # of several machines
         for one, run in zip(pieces, runs, strict=True):
-            one["device"] = run.device.name
+            one["device"] = visible(run.device.name)
     names = {name for one in pieces for name in one}
     differ = {name for name in names if len({one.get(name) for one in pieces}) > 1}
     if not all(differ & one.keys() for one in pieces):

@@ -7,6 +7,7 @@ from html import escape
 from itertools import groupby
 
 import msgspec
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from gpuexplorer.cli.checks import Check
@@ -104,6 +105,7 @@ class DoctorDialog(InfoDialog):
             self._job.cancel()
         super().reject()
 
+    @Slot(object)
     def _take(self, outcome: object) -> None:
         self._job = None
         if isinstance(outcome, ExplorerError):

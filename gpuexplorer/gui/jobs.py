@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.errors import EngineGone
@@ -108,6 +108,7 @@ class Jobs(QObject):
             job.wait()
             job.ended.emit(None)
 
+    @Slot(object)
     def _quiet_ended(self, outcome: object) -> None:
         job, self._quiet = self._quiet, None
         if job is not None:
@@ -164,6 +165,7 @@ class Jobs(QObject):
 
     # ---- inside
 
+    @Slot(object)
     def _take_back(self, outcome: object) -> None:
         """Take the engine back from the job, which has ended with ``outcome``."""
         job, self.current = self.current, None
@@ -185,6 +187,7 @@ class Jobs(QObject):
         self.taken_back.emit()
         job.ended.emit(outcome)
 
+    @Slot()
     def _waits(self) -> None:
         """Measure live while the job is paused."""
         if self.current is None or self._lent_back or not self.current.waiting:

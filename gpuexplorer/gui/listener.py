@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Slot
 
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.statistics import Summary
@@ -49,6 +49,7 @@ class Listener(QObject):
         self._closed = True
         self._show_in_history()
 
+    @Slot(object)
     def take(self, update: Update) -> None:
         """Bring new data to the models, then let it be drawn."""
         if self._closed:

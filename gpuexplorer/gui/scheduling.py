@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import platform
 import sys
 
@@ -26,6 +27,11 @@ class Attributes(ctypes.Structure):
     )  # fmt: skip
 
 
+@functools.cache
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(None)
+
+
 def attributes() -> Attributes | None:
     """Return how the calling thread is scheduled; None where the system does not tell."""
     calls = CALLS.get(platform.machine()) if sys.platform.startswith("linux") else None
@@ -33,7 +39,7 @@ def attributes() -> Attributes | None:
         return None
     found = Attributes()
     size = ctypes.sizeof(found)
-    failed = ctypes.CDLL(None).syscall(calls[0], 0, ctypes.byref(found), size, 0)
+    failed = _library().syscall(calls[0], 0, ctypes.byref(found), size, 0)
     return None if failed else found
 
 
@@ -42,4 +48,4 @@ def wake_soon() -> None:
     wanted = attributes()
     if wanted is not None:
         wanted.runtime_ns, wanted.flags = SLICE_NS, wanted.flags | RESET_ON_FORK
-        ctypes.CDLL(None).syscall(CALLS[platform.machine()][1], 0, ctypes.byref(wanted), 0)
+        _library().syscall(CALLS[platform.machine()][1], 0, ctypes.byref(wanted), 0)

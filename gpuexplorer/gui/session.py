@@ -9,7 +9,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal, Slot
 
 from gpuexplorer.analysis.disturbance import shared_words
 from gpuexplorer.calibration.store import CeilingStore
@@ -124,6 +124,7 @@ class Session(QObject):
         self.worker.start()
         self.runs.start()
 
+    @Slot(object)
     def _owner_ended(self, outcome: object) -> None:
         """Say that the thread of the engine or of the store has ended by a bug."""
         if isinstance(outcome, ExplorerError):
@@ -315,9 +316,10 @@ class Session(QObject):
 
     def begin_by_itself(self) -> None:
         """Measure as soon as there is a device, or now."""
-        if self.experiment.device is None:
+        devices = self.experiment.devices
+        if devices is None:
             self.live_at_start = True
-        elif not self.live:
+        elif devices.devices and not self.live:
             self.started_by_itself.emit()
             self.set_live(True, keep_notice=True)
 

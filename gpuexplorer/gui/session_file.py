@@ -204,14 +204,16 @@ class SessionFiles(QObject):
 
     def write(self, path: Path) -> None:
         """Write the session to a file in the background, then say where it is."""
-        if self._busy():
+        if self.busy:
+            self.notice.emit(OCCUPIED)
             return
         work = self._writing(path)
         self._tasks.do(f"saving {path.name}", lambda _: work(), partial(self._written, path))
 
     def leave(self, path: Path, then: Callable[[object], None]) -> None:
         """Write a copy for the next start; ``then`` gets None, or the ExplorerError."""
-        if self._busy():
+        if self.busy:
+            self.notice.emit(OCCUPIED)
             return
         from gpuexplorer.exchange import write_error
 
@@ -331,13 +333,14 @@ class SessionFiles(QObject):
         if isinstance(outcome, _Opened) and left is not None:
             self._show_left(left, outcome)
         elif isinstance(outcome, _Opened) and self._session.jobs.current is not None:
+            self._session.live_at_start |= start_live
             self.notice.emit(engine_busy(self._session.jobs.current.doing))
         elif isinstance(outcome, _Opened):
             self._show(path, outcome)
-        elif isinstance(outcome, ExplorerError):
+        elif start_live:
+            self._session.begin_by_itself()
+        if isinstance(outcome, ExplorerError):
             self._settings.forget_session(path)
-            if start_live:
-                self._session.begin_by_itself()
             self.notice.emit(Notice("bad", f"{capital(str(outcome))}.", detail=outcome.detail))
         if left is not None:
             self.left_taken.emit()
@@ -434,11 +437,15 @@ class SessionFiles(QObject):
             return
         refusal = self._refusal()
         if refusal is not None:
-            self.notice.emit(replace(refusal, actions=((BACK, self.back),)))
+            self.notice.emit(replace(refusal, actions=((BACK, self.back),), offers=True))
             return
+        before = self._before
         if not self.may_close():
             return
-        before, self._before = self._before, None
+        if self._before is not before or self._refusal() is not None:
+            self.back()  # while the question was shown something else began
+            return
+        self._before = None
         self.notice.emit(None)
         self._session.show_instead(before.live, "back to what was here")
         self.kernels, self.notes = before.kernels, before.notes
@@ -465,11 +472,6 @@ class SessionFiles(QObject):
     def busy(self) -> bool:
         """Whether a file is being read or written."""
         return self._tasks.busy
-
-    def _busy(self) -> bool:
-        if self.busy:
-            self.notice.emit(OCCUPIED)
-        return self.busy
 
     def _refusal(self) -> Notice | None:
         """Return why nothing else can be shown now; None where it can."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Signal, Slot
 
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
@@ -185,11 +185,13 @@ class StoreWorker(Task):
             return True
         return self.wait(int(timeout_s * 1000))
 
+    @Slot(int, object)
     def _finish_job(self, ticket: int, outcome: object) -> None:
         then = self._callbacks.pop(ticket, None)
         if then is not None and not self.cancelled:
             then(outcome)
 
+    @Slot(object)
     def _note_trouble(self, trouble: Trouble | None) -> None:
         self.trouble = trouble
 

@@ -3,6 +3,10 @@
 The main thread asks and is told. ``Tasks`` does a thing after which another follows, ``Background``
 the latest of each kind; what owns an engine or the store is a ``Task`` whose work lasts until it is
 closed.
+
+What receives a signal of another thread is declared as a ``Slot``: otherwise Qt for Python gives
+the object a description of its own, made anew as more is connected, and has crashed in signals of
+other threads (PYSIDE-3124).
 """
 
 from __future__ import annotations
@@ -10,9 +14,10 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar, cast
 
-from PySide6.QtCore import QObject, QThread, Signal
+from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
 from gpuexplorer.core.errors import Cancelled, ExplorerError, WorkFailed, without_frames
 from gpuexplorer.gui.scheduling import wake_soon
@@ -64,8 +69,10 @@ class Task(QThread):
         wake_soon()  # it may hold the interpreter, for which the main thread would wait
         self.worked.emit(outcome_of(self.objectName(), self.work))
 
+    @Slot(object)
     def _go_on(self, outcome: object) -> None:
         self.wait()
+        QTimer.singleShot(0, partial(id, self))  # it is not to go within its own slot
         then, self._then = self._then, None  # which may hold this task
         if then is not None:
             then(outcome)

@@ -160,6 +160,7 @@ class Editing(QObject):
     def _keep(self, draft: Draft) -> None:
         path = Path(draft.path)
         self._drafts[path] = draft
+        self._dropped.pop(path, None)
         try:
             keep_draft(draft)
             self._unkept.discard(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSignalBlocker, QSize, Qt, Signal, SignalInstance
+from PySide6.QtCore import QObject, QSignalBlocker, QSize, Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -174,6 +174,7 @@ class VersionBench(QObject):
         if check is None or check.ok:
             versions.begin(workload, record.result(listed=False))
 
+    @Slot(object)
     def _ended(self, outcome: object) -> None:
         self._job = None
         waiting, self._waiting = self._waiting, None

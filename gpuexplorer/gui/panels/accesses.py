@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 import msgspec
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -285,6 +285,7 @@ class AccessesView(RecordingView):
         warps = -(-step.threads_per_block // 32)
         return AccessLook(launch=launch, block=(x, y, z), warp=min(look.warp, warps - 1))
 
+    @Slot(object)
     def _counted(self, outcome: object) -> None:
         self._job = None
         profile = outcome[0] if isinstance(outcome, tuple) else None
@@ -363,6 +364,7 @@ class AccessesView(RecordingView):
         self.table.show_sheet(sheet)
         self.notes.setText(tr(" ".join(sheet.notes)))
 
+    @Slot(object, object)
     def _compiled(self, ticket: int, answer: object) -> None:
         """Show what the accesses became on the chosen architecture."""
         profile = self.shown

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
@@ -106,6 +106,7 @@ class HistoryPanel(QWidget):
         menu = self.table.column_layout.menu()
         menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
 
+    @Slot()
     def _ask_choices(self) -> None:
         """Bring up to date what the filters offer, after a while: changes come in rows."""
         if not self._choices_later.isActive() and not self._ended:
@@ -154,6 +155,7 @@ class HistoryPanel(QWidget):
         self.bar.compare.setEnabled(chosen > 1)
         self.bar.stored.setEnabled(2 <= chosen <= MAX_STORED)
 
+    @Slot(object)
     def _show_trouble(self, trouble: Trouble | None) -> None:
         """Say once what is wrong with the store, and keep a word of it in sight."""
         self._show_state()

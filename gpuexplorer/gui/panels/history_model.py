@@ -14,6 +14,7 @@ from PySide6.QtCore import (
     Qt,
     QTimer,
     Signal,
+    Slot,
 )
 
 from gpuexplorer.core.language import tr
@@ -103,7 +104,7 @@ class HistoryModel(QAbstractTableModel):
         runs.changed.connect(self._let_go)
         runs.changed.connect(self.refresh)
         runs.opened.connect(self.refresh)
-        runs.troubled.connect(lambda _: self._apply(self._pages))
+        runs.troubled.connect(self._take_trouble)
 
     # ---- which runs
 
@@ -141,6 +142,7 @@ class HistoryModel(QAbstractTableModel):
             self._asking.stop()
             self._outdated = True
 
+    @Slot()
     def refresh(self) -> None:
         """Ask again, because the store has changed."""
         self._outdated = not self._looked_at
@@ -157,6 +159,7 @@ class HistoryModel(QAbstractTableModel):
         missing = pages.missing(wanted) if same else tuple(wanted)
         self._runs.ask(Ask(self._view, known, missing, tuple(wanted)))
 
+    @Slot(object)
     def _take(self, answer: Answer) -> None:
         if answer.view != self._view:
             return
@@ -238,6 +241,11 @@ class HistoryModel(QAbstractTableModel):
         if record.samples:
             self._runs.end(record)
 
+    @Slot(object)
+    def _take_trouble(self, _trouble: object) -> None:
+        self._apply(self._pages)
+
+    @Slot()
     def _let_go(self) -> None:
         """Leave to the store what it holds."""
         self._history.let_go(self._runs.kept)

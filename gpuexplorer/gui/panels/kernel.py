@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from PySide6.QtCore import QByteArray, QSignalBlocker, Qt, QTimer
+from PySide6.QtCore import QByteArray, QSignalBlocker, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -400,6 +400,7 @@ class KernelPanel(QWidget):
         said = [m for error in errors if error is not None for m in line_messages(error.detail)]
         self.code.show_messages([m for m in dict.fromkeys(said) if m.file == source])
 
+    @Slot(object)
     def _say_compiling(self, ticket: int) -> None:
         if ticket != self._ticket:
             return
@@ -410,6 +411,7 @@ class KernelPanel(QWidget):
             sentences.append("This may disturb what is measured on the processor now.")
         self.status.setText(tr(" ".join(sentences)))
 
+    @Slot(object, object)
     def _take(self, ticket: int, answer: object) -> None:
         if ticket != self._ticket:
             return

@@ -6,7 +6,7 @@ from functools import partial
 from typing import cast
 
 import msgspec
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QLabel,
@@ -156,6 +156,7 @@ class OperatorsView(RecordingView):
             self._job = job
         self.refresh()
 
+    @Slot(object)
     def _recorded(self, outcome: object) -> None:
         self._job = None
         if isinstance(outcome, RecordedProfile):

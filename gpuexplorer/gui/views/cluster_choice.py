@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -133,6 +133,7 @@ class ClusterChoice(QWidget):
             self.words.show()
             self._background.ask(where, partial(_look_at, where, self._background))
 
+    @Slot(object)
     def show_standing(self, lines: list[str]) -> None:
         """Show what each worker has done."""
         if lines:
@@ -154,6 +155,7 @@ class ClusterChoice(QWidget):
         self._show()
         self.changed.emit()
 
+    @Slot(str, object)
     def _looked(self, where: str, outcome: object) -> None:
         if where != self.where.text().strip():
             return

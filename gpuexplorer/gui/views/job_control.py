@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -182,6 +182,7 @@ class JobControl(QWidget, Generic[R, W]):
         """Have something done in another thread; ``found`` takes what it returns."""
         self._background.ask(kind, work)
 
+    @Slot(str, object)
     def _background_ended(self, kind: str, outcome: Any) -> None:
         self.found(kind, outcome)
 
@@ -242,6 +243,7 @@ class JobControl(QWidget, Generic[R, W]):
         """End the job at the next launch; what was measured is kept."""
         self._session.jobs.cancel()
 
+    @Slot(object)
     def _stepped(self, step: object) -> None:
         if self._job is None:
             return
@@ -249,6 +251,7 @@ class JobControl(QWidget, Generic[R, W]):
             self.refresh()
         self.show_progress()
 
+    @Slot(object)
     def _ended(self, outcome: object) -> None:
         job, self._job = self._job, None
         if job is None:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -419,10 +419,12 @@ class LearnView(QStackedWidget):
             self._told = "Measuring…"
         self.show_state()
 
+    @Slot(object)
     def _stepped(self, found: Measured) -> None:
         if self._job is not None:
             self._take(self._job, found, whole=False)
 
+    @Slot(object)
     def _ended(self, outcome: object) -> None:
         job, self._job = self._job, None
         if job is None:

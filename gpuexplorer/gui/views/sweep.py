@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import msgspec
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from gpuexplorer.charts.sweep_points import FIGURES, Figure
@@ -163,6 +164,7 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
         self.offer.hide()
         self._asked = wanted
 
+    @Slot(object)
     def _begun(self, begun: Begun) -> None:
         if not isinstance(job := self._job, SweepJob):
             return
@@ -200,7 +202,8 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
             cells = tuple(self.model.cells)
             if latest.cluster is not None:
                 return replace(latest, resume=True, before=cells)
-            same = devices_used(cells, devices) == devices_used(cells, latest.devices)
+            before = latest.devices  # as a rule the same, and nobody asks each of 100,000 cells
+            same = devices == before or devices_used(cells, devices) == devices_used(cells, before)
             return replace(latest, devices=devices, resume=True, before=cells if same else ())
         return WantedSweep(held.space, held.workload, held.measuring, devices, resume=True)
 
