@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gpuexplorer.compile.edits import Edits
-from gpuexplorer.compile.expressions import BRACKETS, Tokens, is_word
+from gpuexplorer.compile.expressions import Tokens, declared_names, is_word, shared_declared
 from gpuexplorer.compile.shared_arrays import NAME
 from gpuexplorer.compile.statements import parse_body, walk
 from gpuexplorer.core.accesses import AccessArray, AccessKind, AccessSite
@@ -131,7 +131,7 @@ class _Recorder:
             bases.append(f" gpux_array({len(found)}u, (ulong)&{name}, sizeof({name}));")
             found.append(AccessArray(name, "global"))
         for match in _SHARED.finditer(self.source.code, *kernel.body):
-            for name in _declared(match[1]):
+            for name in declared_names(match[1]):
                 number = len(found)
                 if "extern" in self.source.code[max(match.start() - 8, 0) : match.start()]:
                     if not any(one.dynamic for one in found):  # others are at the same place
@@ -174,12 +174,10 @@ class _Recorder:
             name
             for match in _SHARED.finditer(code)
             if "[" not in match[1]
-            for name in _declared(match[1])
+            for name in declared_names(match[1])
         }
         other = {m["ours"]: m["name"] for m in _ALIAS.finditer(code, *function.body)}
-        declared = {
-            name for match in _SHARED.finditer(code, *function.body) for name in _declared(match[1])
-        }
+        declared = shared_declared(code[slice(*function.body)])
         own = {name for name in single & declared if not name.startswith(NAME)}
         return own | {other[name] for name in single & set(other)}
 
@@ -305,17 +303,3 @@ def _structures(source: CudaSource) -> Iterator[tuple[int, int]]:
         end = source.closing(match.end() - 1)
         if end is not None:
             yield match.start(), end
-
-
-def _declared(text: str) -> Iterator[str]:
-    """Yield the names that a declaration of shared memory declares, from behind ``__shared__``."""
-    depth, part = 0, ""
-    for c in f"{text},":
-        depth += (c in BRACKETS) - (c in BRACKETS.values())
-        if c == "," and depth == 0:
-            names = re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^\]]*\]|=.*", " ", part))
-            if names:
-                yield names[-1]
-            part = ""
-        else:
-            part += c

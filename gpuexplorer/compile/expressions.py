@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -306,3 +307,23 @@ class Tokens:
         while self._text(i - 1) == "::":
             i -= 2 if is_word(self._text(i - 2) or " ") else 1
         return i
+
+
+def declared_names(text: str) -> Iterator[str]:
+    """Yield the names that a declaration declares, from behind its qualifiers."""
+    depth, part = 0, ""
+    for c in f"{text},":
+        depth += (c in BRACKETS) - (c in BRACKETS.values())
+        if c == "," and depth == 0:
+            names = re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^\]]*\]|=.*", " ", part))
+            if names:
+                yield names[-1]
+            part = ""
+        else:
+            part += c
+
+
+def shared_declared(text: str) -> set[str]:
+    """Return the names of all arrays and variables in shared memory that a text declares."""
+    found = re.finditer(r"\b__shared__\b([^;]*);", text)
+    return {name for match in found for name in declared_names(match[1])}

@@ -16,35 +16,41 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from gpuexplorer.compile.assignments import assigned
+from gpuexplorer.compile.expressions import shared_declared
 from gpuexplorer.compile.statements import Statement, parse_body
 from gpuexplorer.workloads.cuda_source import CudaSource, Function
 
-_SHARED = re.compile(r"\b__shared__\b[^;=()]*?([A-Za-z_]\w*)\s*(?:\[[^;]*)?;")
 _ALIAS = re.compile(r"\bauto &(\w+) = gpux_shared_")
 _POINTER = re.compile(
     r"\bvolatile\b[^;=(),]*\*\s*(?:const\s+)?([A-Za-z_]\w*)\s*=\s*&?\s*([A-Za-z_]\w*)"
 )
+_TYPED = (
+    r"\b(?:unsigned|signed|int|float|double|auto(?!\s*&)|bool|char|short|long|half|real|accum|uint|\w+_t|"
+    r"(?:float|int|uint|double|char|short|long)[1-4])[\s*&]+"
+)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _WRITE = re.compile(r"\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|\s*(?:\+\+|--)")
 _SET = re.compile(r"\s*=(?!=)")
-_INDEX = re.compile(r"(([A-Za-z_]\w*)[\w.]*)(?:[-+^]\w+)?$")
+_INDEX = re.compile(r"(([A-Za-z_]\w*)[\w.]*)(?:[-+^](\w+))?$")
 """An index without spaces: one's own, and a number behind it for a neighbour's."""
+_NUMBERED = re.compile(r"\s*\[\s*(\d+)\s*\]")
+_ATOMIC = re.compile(r"\batomic\w+\s*\(\s*&\s*$")
+_CHOOSES = re.compile(r"\?|&&|\|\||\[[&=]?\]\s*\(")
+"""A statement in which not every thread may read what it names, or not now."""
 _INSIDE = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
 _PIECE = re.compile(r"@(\d+)|([A-Za-z_]\w*)")
 _ADDED = re.compile(r"[-+?:,&|^<>=!]")
+_LONGEST_SUM = 1000
+"""Characters of a value that is a sum; a longer one is a table."""
 _THREAD = re.compile(r"\bthreadIdx\s*\.\s*([xyz])\b")
 _MERGED = re.compile(r"[^\w\s.+*-]")
 """What may give several threads one number."""
-_PICKS = re.compile(r"==|!(?!=)|<\s*1\b|[?(]\s*[A-Za-z_]\w*\s*\(|^\s*[A-Za-z_]\w*\s*\(")
-"""What may leave few threads: a condition that is so is not judged."""
-_OTHERS = re.compile(r"!=|>\s*0\b|>=\s*1\b")
-"""What holds for all but few threads: few are left where those return."""
-_RETURN = re.compile(r"\breturn\b")
-_CHOOSES = re.compile(r"\?|&&|\|\|")
-_NUMBERED = re.compile(r"\s*\[\s*(\d+)\s*\]")
-_ATOMIC = re.compile(r"\batomic\w+\s*\(\s*&\s*$")
+_BELOW = re.compile(r"([^<>=!]+)<(=?)([^<>=!]+)")
+_ABOVE = re.compile(r"([^<>=!]+)>(=?)([^<>=!]+)")
+_LEAVES = frozenset(("return", "break", "continue", "goto"))
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class Race:
 def shared_names(source: CudaSource, function: Function) -> frozenset[str]:
     """Return the names by which a function reads and writes shared memory."""
     text = source.code[slice(*function.body)]
-    arrays = {*_SHARED.findall(text), *_ALIAS.findall(text)}
+    arrays = {*shared_declared(text), *_ALIAS.findall(text)}
     arrays |= {name for name, of in _POINTER.findall(text) if of in arrays}
     if not function.is_kernel:
         for parameter in source.parameters(function):
@@ -86,7 +92,7 @@ def first_race(
     if body is None:
         return None
     numbers = _Numbers(source.code[slice(*function.body)], apart)
-    reader = _Reader(source, arrays, barriers, numbers)
+    reader = _Reader(source, function, arrays, barriers, numbers)
     reader.statement(body, {})
     return reader.found
 
@@ -100,9 +106,16 @@ class _Numbers:
         self._values: defaultdict[str, list[str]] = defaultdict(list)
         for name, value in assigned(text):
             self._values[name].append(value)
+        self._counting: dict[str, bool] = {}
+        self._told_by: dict[str, set[str]] = {}
 
     def count_threads(self, name: str) -> bool:
         """Return whether a variable may differ by one between two threads."""
+        if name not in self._counting:
+            self._counting[name] = self._follow(name)
+        return self._counting[name]
+
+    def _follow(self, name: str) -> bool:
         waiting, seen = [name], {name}
         while waiting:
             one = waiting.pop()
@@ -119,39 +132,110 @@ class _Numbers:
         if "||" in condition:
             return False
         pinned: set[str] = set()
-        for part in condition.split("&&"):
-            sides = part.strip("() \n\t").split("==")
-            if len(sides) == 1 and sides[0].startswith("!"):
-                pinned |= self._told(sides[0][1:].strip(), frozenset())
+        for part in map(_bare, condition.split("&&")):
+            below = _BELOW.fullmatch(part)
+            if below is not None and below[3].strip() == ("0" if below[2] else "1"):
+                pinned |= self._told(below[1])
+                continue
+            sides = part.split("==")
+            if len(sides) == 1 and part.startswith("!"):
+                pinned |= self._told(_bare(part[1:]))
             for one, other in (sides, sides[::-1]) if len(sides) == 2 else ():
                 if not any(map(self.count_threads, _WORD.findall(other))):
-                    pinned |= self._told(one, frozenset())
+                    pinned |= self._told(one)
         return bool(self._axes) and pinned >= self._axes
 
-    def may_pick(self, condition: str) -> bool:
-        """Return whether a condition may hold for the thread that wrote something alone only."""
-        names = set(_WORD.findall(condition))
-        texts = [condition, *(value for name in names for value in self._values.get(name, ()))]
-        return any(map(_PICKS.search, texts))
+    def leave_one_out(self, condition: str) -> bool:
+        """Return whether a condition holds for all threads of a block but one at most."""
+        return "&&" not in condition and self.leave_one(
+            " && ".join(map(_negated, _bare(condition).split("||")))
+        )
 
-    def _told(self, value: str, inside: frozenset[str]) -> set[str]:
+    def keep_most(self, condition: str) -> bool:
+        """Return whether a condition holds for several threads, as far as it tells them apart."""
+        parts = condition.split(";")
+        condition = parts[1] if len(parts) == 3 else condition
+        return "||" not in condition and all(
+            self.is_same(part) or self._is_bound(_BELOW.fullmatch(part), 1)
+            or self._is_bound(_ABOVE.fullmatch(part), 3)
+            for part in map(_bare, _bare(condition).split("&&"))
+        )  # fmt: skip
+
+    def leave_most(self, condition: str) -> bool:
+        """Return whether several threads do not fulfil a condition, as far as it parts them."""
+        return "&&" not in condition and all(
+            self.is_same(part) or self._is_bound(_ABOVE.fullmatch(part), 1)
+            or self._is_bound(_BELOW.fullmatch(part), 3)
+            for part in map(_bare, _bare(condition).split("||"))
+        )  # fmt: skip
+
+    def is_same(self, text: str) -> bool:
+        """Return whether an expression is the same for all threads."""
+        return self._different.isdisjoint(_WORD.findall(text))
+
+    def _is_bound(self, match: re.Match[str] | None, side: int) -> bool:
+        """Return whether a comparison holds a thread's number below what is one for all."""
+        if match is None:
+            return False
+        bound = _bare(match[4 - side])
+        few = bound.isdigit() and int(bound) < 2
+        return not few and self.is_same(bound) and "(" not in match[side]
+
+    @cached_property
+    def _different(self) -> set[str]:
+        """The names whose value may differ between threads."""
+        into: defaultdict[str, set[str]] = defaultdict(set)
+        for name, values in self._values.items():
+            for value in values:
+                for word in _WORD.findall(value):
+                    into[word].add(name)
+        found, waiting = set(self._apart), list(self._apart)
+        while waiting:
+            more = into[waiting.pop()] - found
+            found |= more
+            waiting += more
+        return found
+
+    def _told(self, value: str) -> set[str]:
         """Return the axes along which a value tells every thread from the others."""
-        if _MERGED.search(value):
-            return set()
-        axes = set(_THREAD.findall(value))
-        for name in set(_WORD.findall(value)) - inside:
-            if len(values := self._values.get(name, [])) == 1:
-                axes |= self._told(values[0], inside | {name})
+        axes, waiting, seen = set[str](), [value], set[str]()
+        while waiting:
+            one = waiting.pop()
+            if _MERGED.search(one):
+                continue
+            axes |= set(_THREAD.findall(one))
+            for name in set(_WORD.findall(one)) - seen:
+                seen.add(name)
+                if len(values := self._values.get(name, [])) == 1:
+                    waiting.append(values[0])
         return axes
+
+
+def _bare(text: str) -> str:
+    """Return a condition without brackets around it."""
+    return text.strip("() \n\t")
+
+
+def _negated(condition: str) -> str:
+    """Return what holds where a comparison does not, as far as it is one of a thread's number."""
+    part = _bare(condition)
+    if "!=" in part:
+        return part.replace("!=", "==")
+    for pattern, side in ((_ABOVE, 1), (_BELOW, 3)):
+        match = pattern.fullmatch(part)
+        if match is not None:
+            number, other = _bare(match[4 - side]), match[side]
+            return f"{other} < 1" if number == ("1" if match[2] else "0") else ""
+    return f"!{part}" if part and "=" not in part else ""
 
 
 def _added(value: str) -> Iterator[str]:
     """Yield the names that go into a value without a factor."""
     groups: list[str] = []
-    while inside := _INSIDE.search(value):
+    while len(value) < _LONGEST_SUM and (inside := _INSIDE.search(value)):
         value = f"{value[: inside.start()]} @{len(groups)} {value[inside.end() :]}"
         groups.append(inside[1])
-    waiting = [value]
+    waiting = [value] if len(value) < _LONGEST_SUM else []
     while waiting:
         one = waiting.pop()
         for term in _ADDED.split(one) if "<<" not in one else ():
@@ -175,6 +259,7 @@ class _Reader:
     def __init__(
         self,
         source: CudaSource,
+        function: Function,
         arrays: Collection[str],
         barriers: frozenset[str],
         numbers: _Numbers,
@@ -184,42 +269,82 @@ class _Reader:
         listed = "|".join(sorted(map(re.escape, arrays)))
         self._element = re.compile(rf"(?<![\w.])({listed})\s*\[")
         self._name = re.compile(rf"(?<![\w.])(?<!->)({listed})\b")
+        own = re.sub(r"\b__shared__\b[^;]*;", "", source.code[slice(*function.body)])
+        self._hidden = set(re.findall(rf"{_TYPED}({listed})\b", own))
+        """Names that local variables have as well."""
         self._by_all: _Written | None = None
         """What all threads wrote, where one goes on alone."""
-        self._few = False
-        """Whether it may be that few threads come here."""
+        self._bounds: list[tuple[str, str, _Written]] = []
+        """Where a thread's number is below something: both, and what all had written."""
+        self._many = True
+        """Whether several threads come here."""
+        self._again = False
+        """Whether a loop's body is gone through a second time."""
         self.found: Race | None = None
 
     def statement(self, statement: Statement, before: _Written) -> _Written:
-        """Return what is written after a statement that follows ``before``."""
+        """Return what is written after a statement that follows ``before``, which it may change."""
+        if self.found is not None:
+            return before
         if statement.kind != "block" and not statement.parts:
             return self._simple(statement.start, statement.end, before)
+        if statement.kind == "block":
+            for part in statement.parts:
+                before = self.statement(part, before)
+            return before
         waits = self._waits(statement.condition)
-        written = {} if waits else before
-        if statement.condition:
-            self._look_at_fixed(statement.start, statement.parts[0].start, dict(written))
-        if statement.kind == "block" or statement.is_loop:
-            for _ in range(2 if statement.is_loop else 1):  # what one round writes the next reads
-                for part in statement.parts:
-                    written = self.statement(part, written)
-                written = {} if waits else written
-            return written
+        written: _Written = {} if waits else before
+        self._look_at_fixed(statement.start, statement.parts[0].start, dict(written))
+        if statement.is_loop:
+            return self._loop(statement, written, waits)
+        condition, numbers = statement.condition, self._numbers
         first, *others = statement.parts
-        ways = [self._chosen(statement, first, written)]
-        ways += [self.statement(part, written) for part in others] or [written]
-        return {at: offset for way in ways for at, offset in way.items()}
+        plain = statement.kind == "if"
+        alone = plain and numbers.leave_one(condition)
+        rest_alone = plain and numbers.leave_one_out(condition)
+        most = numbers.keep_most(condition) if plain else numbers.is_same(condition)
+        rest_most = plain and numbers.leave_most(condition)
+        ways = [self._chosen(first, dict(written), alone, most, condition if plain else "")]
+        if others:
+            ways += [self._chosen(others[0], dict(written), rest_alone, rest_most, "")]
+        else:
+            ways += [written]
+        left = [_leaves(part) for part in statement.parts]
+        if left[0]:
+            self._many &= rest_most
+            if rest_alone and self._by_all is None:
+                self._by_all = dict(written)
+        if left[1:] == [True]:
+            self._many &= most and not alone
+        staying = [way for way, leaves in zip(ways, [*left, False], strict=False) if not leaves]
+        return {at: offset for way in staying for at, offset in way.items()}
 
-    def _chosen(self, statement: Statement, part: Statement, before: _Written) -> _Written:
+    def _loop(self, statement: Statement, written: _Written, waits: bool) -> _Written:
+        many, again = self._many, self._again
+        for _ in range(1 if again else 2):  # what one round writes the next reads
+            self._many = many and self._numbers.keep_most(statement.condition)
+            for part in statement.parts:
+                written = self.statement(part, written)
+            written = {} if waits else written
+            self._again = True
+        self._many, self._again = many and self._many, again
+        return written
+
+    def _chosen(
+        self, part: Statement, before: _Written, alone: bool, most: bool, condition: str
+    ) -> _Written:
         """Return what is written after what is done where a condition holds."""
-        all_come, few = self._by_all is None, self._few
-        if all_come and statement.kind == "if" and self._numbers.leave_one(statement.condition):
-            self._by_all = before
-        self._few = few or self._numbers.may_pick(statement.condition)
+        by_all, many, bounds = self._by_all, self._many, len(self._bounds)
+        if alone and by_all is None:
+            self._by_all = dict(before)
+        for one in condition.split("&&") if "||" not in condition else ():
+            below = _BELOW.fullmatch("".join(_bare(one).split()))
+            if below is not None and not below[2]:
+                self._bounds.append((below[1], below[3], dict(before)))
+        self._many = many and most
         after = self.statement(part, before)
-        leaves_few = _OTHERS.search(statement.condition) is not None
-        self._few = few or (leaves_few and bool(_RETURN.search(self._code, part.start, part.end)))
-        if all_come:
-            self._by_all = None
+        self._by_all, self._many = by_all, many
+        del self._bounds[bounds:]
         return after
 
     def _waits(self, text: str) -> bool:
@@ -228,7 +353,7 @@ class _Reader:
     def _simple(self, start: int, end: int, before: _Written) -> _Written:
         if self._waits(self._code[start:end]):
             return {}
-        written = dict(before)
+        now: _Written = {}
         for match in self._element.finditer(self._code, start, end):
             array, closing = match[1], self._source.closing(match.end() - 1)
             if closing is None:
@@ -236,31 +361,57 @@ class _Reader:
             index = _INDEX.match("".join(self._code[match.end() : closing].split()))
             if index is None or not self._numbers.count_threads(index[2]):
                 continue
-            own, behind = index[0] == index[1], self._code[closing + 1 : end]
+            own, behind = index[3] is None, self._code[closing + 1 : end]
             if (_WRITE if own else _SET).match(behind):
-                written[array, index[0]] = match.start()
+                now[array, index[0]] = match.start()
             elif not own and not _WRITE.match(behind) and (array, index[0]) not in before:
-                at = (before if self._by_all is None else self._by_all).get((array, index[1]))
+                at = self._seen_by_all(index, before).get((array, index[1]))
                 if at is not None and self.found is None:
                     self.found = Race(match.start(), array, at, in_step=True)
-        self._look_at_fixed(start, end, written)
-        return written
+        self._look_at_fixed(start, end, before)
+        before |= now
+        return before
+
+    def _seen_by_all(self, index: re.Match[str], before: _Written) -> _Written:
+        """Return what others may have written of a neighbour's element.
+
+        Where only threads below a bound write, nobody has written what lies a bound away.
+        """
+        for name, bound, outside in self._bounds:
+            far = index[3] == bound or (
+                index[3].isdigit() and bound.isdigit() and int(index[3]) >= int(bound)
+            )
+            if name == index[1] and far and "+" in index[0]:
+                return outside
+        return before if self._by_all is None else self._by_all
 
     def _look_at_fixed(self, start: int, end: int, written: _Written) -> None:
         """Find reads of what one thread wrote alone; ``written`` is brought up to date."""
+        now: list[tuple[tuple[str, str], int | None]] = []
         for match in self._name.finditer(self._code, start, end):
             numbered = _NUMBERED.match(self._code, match.end(), end)
             behind = self._code[numbered.end() if numbered else match.end() : end]
-            if behind.lstrip()[:1] in ("[", "("):
+            if behind.lstrip()[:1] in ("[", "(") or match[1] in self._hidden:
                 continue
             key = match[1], numbered[1] if numbered else ""
             before = self._code[start : match.start()]
             alone = self._by_all is not None
             if _SET.match(behind):
-                written.pop(key, None)
-                if alone and before.rstrip()[-1:] not in ("*", "&"):
-                    written[key] = match.start()
-            elif key in written and not alone and not self._few and self.found is None:
+                plain = before.rstrip()[-1:] not in ("*", "&")
+                now.append((key, match.start() if alone and plain else None))
+            elif key in written and self._many and not alone and self.found is None:
                 taken = before.rstrip().endswith("&") and not _ATOMIC.search(before)
                 if not taken and not _CHOOSES.search(self._code, start, end):
                     self.found = Race(match.start(), match[1], written[key], in_step=False)
+        for key, at in now:
+            if at is None:
+                written.pop(key, None)
+            else:
+                written[key] = at
+
+
+def _leaves(statement: Statement) -> bool:
+    """Return whether what follows a statement is not reached through it."""
+    while statement.kind == "block" and statement.parts:
+        statement = statement.parts[-1]
+    return statement.kind in _LEAVES

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from gpuexplorer.compile.assignments import assignments, changed_names, right_side
 from gpuexplorer.compile.edits import Edits
+from gpuexplorer.compile.expressions import shared_declared
 from gpuexplorer.compile.math_names import MATH
 from gpuexplorer.compile.races import first_race, shared_names
 from gpuexplorer.compile.statements import Statement, parse_body, walk
@@ -364,7 +365,7 @@ def thread_dependent(
     Everything assigned from ``threadIdx``, an atomic's result or such a name, or where only some
     threads come; shared variables are one for all. ``above`` are the helpers that led here.
     """
-    shared = set(re.findall(r"\b__shared__\b[^;=]*?([A-Za-z_]\w*)\s*(?:\[[^;]*)?[;=]", body))
+    shared = shared_declared(body)
     shared |= set(re.findall(r"\bauto &(\w+) = gpux_shared_", body))
     tainted = _apart(body, function, source, above)
     made_of = assignments(_without_votes(body))

@@ -27,6 +27,7 @@ from gpuexplorer.compile.arguments import cannot_fill
 from gpuexplorer.compile.assertions import Assertion
 from gpuexplorer.compile.device_part import without_host_code, without_unused
 from gpuexplorer.compile.edits import Edited, Edits
+from gpuexplorer.compile.expressions import shared_declared
 from gpuexplorer.compile.launch_bounds import LaunchBounds, launch_bounds
 from gpuexplorer.compile.math_names import without_std
 from gpuexplorer.compile.origin import Origin
@@ -438,14 +439,13 @@ _POINTER = re.compile(
 _CAST = re.compile(
     r"\(\s*(?=(?:(?:const|volatile|unsigned)\s+)*[A-Za-z_]\w*\s*(?:const\s*)?\*+\s*\))"
 )
-_SHARED = re.compile(r"\b__shared__\s+[^;=]*?([A-Za-z_]\w*)\s*(?:\[[^;]*)?[;=]")
 
 
 def pointer_spaces(source: CudaSource, kernel: Function) -> Iterator[tuple[int, str]]:
     """Yield where an address space must be inserted in a kernel's body, and which."""
     start, end = kernel.body
     spaces = {p.name: "__global" for p in source.parameters(kernel) if p.is_pointer}
-    spaces |= {m[1]: "__local" for m in _SHARED.finditer(source.code, start, end)}
+    spaces |= dict.fromkeys(shared_declared(source.code[start:end]), "__local")
     for match in _POINTER.finditer(source.code, start, end):
         outside_indices = re.sub(r"\[[^\]]*\]", " ", match[3])
         names = re.findall(r"[A-Za-z_]\w*", outside_indices)

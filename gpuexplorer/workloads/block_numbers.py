@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from gpuexplorer.workloads.c_expressions import CAST, names_in, read_expression
+from gpuexplorer.workloads.c_expressions import CAST, DEEPEST, names_in, read_expression
 from gpuexplorer.workloads.host_text import HostText
 
 _FACTOR = r"(?:[A-Za-z_]\w*(?:\s*\.\s*[xyz])?|\d\w*|\((?:[^()]|\([^()]*\))*\))"
@@ -47,6 +48,7 @@ class BlockNumbers:
     _steps_of: dict[str, Steps | None] = field(default_factory=dict, init=False)
     _formulas: dict[str, str | None] = field(default_factory=dict, init=False)
     """Of the variables that were looked at; each is once."""
+    _derived: dict[str, set[str]] = field(default_factory=dict, init=False)
 
     def is_of_block(self, axis: str) -> bool:
         """Return whether blocks are numbered on an axis, and nothing there numbers threads.
@@ -57,10 +59,11 @@ class BlockNumbers:
         code = CAST.sub("", self.body)
         if not re.search(names_block(axis), code) or self._is_elsewhere(axis):
             return False
-        derived = "|".join([names_block(axis), *(rf"\b{n}\b" for n in self.derived(axis))])
+        derived = self.derived(axis)
         return all(
             self._is_size(factor)
-            for match in re.finditer(derived, code)
+            for match in re.finditer(rf"{names_block(axis)}|[A-Za-z_]\w*", code)
+            if "." in match[0] or match[0] in derived
             for factor in _factors(code, *match.span())
         )
 
@@ -75,22 +78,25 @@ class BlockNumbers:
 
     def derived(self, axis: str) -> set[str]:
         """Return the variables that follow from a block's number; elements read by it do not."""
-        found: set[str] = set()
-        texts = {n: re.sub(r"\[[^\[\]]*\]", "", t) for n, t in self.values.items()}
-        while more := {
-            name for name, text in texts.items()
-            if name not in found and (re.search(names_block(axis), text) or names_in(text) & found)
-        }:  # fmt: skip
-            found |= more
-        return found
+        if axis not in self._derived:
+            texts = {n: re.sub(r"\[[^\[\]]*\]", "", t) for n, t in self.values.items()}
+            into: defaultdict[str, list[str]] = defaultdict(list)
+            for name, text in texts.items():
+                for used in names_in(text):
+                    into[used].append(name)
+            waiting = [n for n, text in texts.items() if re.search(names_block(axis), text)]
+            found = self._derived[axis] = set(waiting)
+            while waiting:
+                more = set(into[waiting.pop()]) - found
+                found |= more
+                waiting += more
+        return self._derived[axis]
 
     def same(self, axis: str) -> set[str]:
         """Return the variables that are a block's number as it is."""
+        plain = {n: "".join(CAST.sub("", t).split()).strip("()") for n, t in self.values.items()}
         found = {f"blockIdx.{axis}"}
-        while more := {
-            name for name, text in self.values.items()
-            if name not in found and "".join(CAST.sub("", text).split()).strip("()") in found
-        }:  # fmt: skip
+        while more := {n for n, text in plain.items() if n not in found and text in found}:
             found |= more
         return found
 
@@ -130,19 +136,19 @@ class BlockNumbers:
     def _value(self, name: str) -> ast.expr | None:
         return read_expression(self.values[name]) if name in self.values else None
 
-    def _steps(self, node: ast.expr) -> Steps | None:
+    def _steps(self, node: ast.expr, depth: int = 0) -> Steps | None:
         """Return how far apart blocks are in an expression; None where that is not known."""
         if isinstance(node, ast.Name):
             if node.id not in self._steps_of:
                 self._steps_of[node.id] = {}
-                known = self._value(node.id)
-                self._steps_of[node.id] = {} if known is None else self._steps(known)
+                known = self._value(node.id) if depth < DEEPEST else None
+                self._steps_of[node.id] = {} if known is None else self._steps(known, depth + 1)
             return self._steps_of[node.id]
         if isinstance(node, ast.Attribute):
             return {node.attr: ("1", 1)} if ast.unparse(node.value) == "blockIdx" else {}
         if not isinstance(node, ast.BinOp):
             return None if "blockIdx" in ast.unparse(node) else {}
-        left, right = self._steps(node.left), self._steps(node.right)
+        left, right = self._steps(node.left, depth), self._steps(node.right, depth)
         if left is None or right is None:
             return None
         if isinstance(node.op, ast.Add | ast.Sub) and not left.keys() & right.keys():
@@ -163,18 +169,19 @@ class BlockNumbers:
                 return {axis: (step, divisor * number) for axis, (step, divisor) in left.items()}
         return None
 
-    def _in_blocks(self, node: ast.expr) -> str | None:
+    def _in_blocks(self, node: ast.expr, depth: int = 0) -> str | None:
         """Return a formula over the sides of the block; None for what is something else."""
         if isinstance(node, ast.Attribute):
             return f"block_{node.attr}" if ast.unparse(node.value) == "blockDim" else None
         if isinstance(node, ast.Name) and node.id in self.values:
             if node.id not in self._formulas:
                 self._formulas[node.id] = None
-                known = self._value(node.id)
-                self._formulas[node.id] = None if known is None else self._in_blocks(known)
+                known = self._value(node.id) if depth < DEEPEST else None
+                made = None if known is None else self._in_blocks(known, depth + 1)
+                self._formulas[node.id] = made
             return self._formulas[node.id]
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div | ast.RShift):
-            left, right = self._in_blocks(node.left), self._in_blocks(node.right)
+            left, right = (self._in_blocks(one, depth) for one in (node.left, node.right))
             if left is None or right is None or len(left + right) > _FARTHEST:
                 return None
             if left.isdigit() and right.isdigit():

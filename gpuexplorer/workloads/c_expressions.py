@@ -35,6 +35,8 @@ _SIZES_B = {
 CAST = re.compile(rf"\(\s*(?:const\s+)?{_WHOLE_TYPE}\s*\)|\bstatic_cast\s*<[^<>]*>")
 DEEPEST = 12
 """Names that stand for names."""
+_DEEPEST_TREE = 200
+"""Operators within each other; a deeper expression is read by nobody."""
 
 
 def with_sizes(text: str) -> str:
@@ -62,9 +64,19 @@ def read_expression(text: str) -> ast.expr | None:
     plain = re.sub(r"\b(0[xX][\da-fA-F]+|\d+)[uUlL]+\b", r"\1", CAST.sub("", text))
     plain = re.sub(r"(?<=\d)'(?=\d)", "", plain)
     try:
-        return ast.parse(" ".join(plain.split()), mode="eval").body
+        tree = ast.parse(" ".join(plain.split()), mode="eval").body
+        return tree if _is_shallow(tree) else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _is_shallow(tree: ast.expr) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST_TREE):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return True
+    return False
 
 
 def number_of(text: str, values: Mapping[str, str], depth: int) -> float | None:

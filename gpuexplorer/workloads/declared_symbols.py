@@ -9,7 +9,7 @@ copied to the ``__constant__`` or ``__device__`` variable of that name before th
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -28,12 +28,16 @@ _KEPT = re.compile(
     r"\b(?:__device__|__managed__)\s+(?![^;{}()=]*\bconst\b)[^;{}()=]*?\b([A-Za-z_]\w*)\s*"
     r"(?:\[[^\[\]]*\]\s*)*[;={]"
 )
-_CHANGED = (
-    r"\batomic\w+\s*\(\s*&?\s*\(?\s*{name}\b|(?:\+\+|--|&)\s*{name}\b"
-    r"|(?<![\w.]){name}\b\s*(?:\[[^;=]*\]\s*)*(?:\.\s*\w+\s*)*"
+_SUBSCRIPTS = r"\s*(?:\[(?:[^\[\];=]|\[[^\[\];=]*\])*\]\s*)*"
+_CHANGED = re.compile(
+    r"\batomic\w+\s*\(\s*&?\s*\(?\s*([A-Za-z_]\w*)"
+    r"|(?:\+\+|--|(?:[(,=]|\*\s*\))\s*&)\s*([A-Za-z_]\w*)"
+    rf"|(?<![\w.])([A-Za-z_]\w*){_SUBSCRIPTS}(?:\.\s*\w+\s*)*"
     r"(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
 )
-_SET = r"(?<![\w.]){name}\b\s*(?:\[[^;=]*\]\s*)*=\s*[-.\d]|\batomicExch\s*\(\s*&?\s*{name}\b"
+_SET = re.compile(
+    rf"(?<![\w.])([A-Za-z_]\w*){_SUBSCRIPTS}=\s*[-.\d]|\batomicExch\s*\(\s*&?\s*([A-Za-z_]\w*)"
+)
 _READ = re.compile(r"\bcudaMemcpyFromSymbol(?:Async)?\s*\([^,;]+,\s*&?\s*([A-Za-z_]\w*)")
 
 
@@ -112,19 +116,28 @@ def kept_by(source: CudaSource, kernel: Function) -> list[str]:
     own = {p.name for p in source.parameters(kernel)}
     names = [name for name in dict.fromkeys(_KEPT.findall(source.code)) if name not in own]
     texts = _texts(source, kernel) if names else []
-    changed = {n: re.compile(_CHANGED.format(name=re.escape(n))) for n in names}
-    return [n for n in names if any(changed[n].search(text) for text in texts)]
+    changed = {name for text in texts for name in _named_by(_CHANGED, text)}
+    return [name for name in names if name in changed]
 
 
 def counters_of(source: CudaSource, kernel: Function) -> list[Symbol]:
     """Return the variables that a kernel changes from zeros on, and never sets to a number."""
     known = symbols_of(source)
-    text = "\n".join(_texts(source, kernel)) if known else ""
+    texts = _texts(source, kernel) if known else []
+    set_to_numbers = {name for text in texts for name in _named_by(_SET, text)}
     return [
         known[name]
         for name in (kept_by(source, kernel) if known else ())
-        if name in known and not re.search(_SET.format(name=re.escape(name)), text)
+        if name in known and name not in set_to_numbers
     ]
+
+
+def _named_by(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    """Yield the names that a pattern's groups have found, also where its matches overlap."""
+    at = 0
+    while match := pattern.search(text, at):
+        yield from filter(None, match.groups())
+        at = max(match.start(i) for i in range(1, pattern.groups + 1)) + 1
 
 
 def _named(source: CudaSource, kernel: Function, known: Mapping[str, Symbol]) -> list[Symbol]:

@@ -155,7 +155,9 @@ class HostText:
         number = self.number(text)
         return str(int(number)) if number is not None and 1 <= number == int(number) else None
 
-    def _in_formula(self, node: ast.expr, names: dict[str, str | None]) -> str | None:
+    def _in_formula(
+        self, node: ast.expr, names: dict[str, str | None], depth: int = 0
+    ) -> str | None:
         """Return an expression with its names replaced; each is looked up once."""
         if isinstance(node, ast.Constant):
             return str(node.value) if isinstance(node.value, int) else None
@@ -163,12 +165,14 @@ class HostText:
             if node.id not in names:
                 names[node.id] = None
                 text = self._values.get(node.id) or self.macros.get(node.id)
-                known = None if text is None else read_expression(with_sizes(text))
-                names[node.id] = None if known is None else self._in_formula(known, names)
+                deep = text is None or depth > DEEPEST
+                known = None if deep else read_expression(with_sizes(text or ""))
+                made = None if known is None else self._in_formula(known, names, depth + 1)
+                names[node.id] = made
             return names[node.id]
         if not isinstance(node, ast.BinOp) or type(node.op) not in _OPERATORS:
             return None
-        left, right = (self._in_formula(one, names) for one in (node.left, node.right))
+        left, right = (self._in_formula(one, names, depth) for one in (node.left, node.right))
         if left is None or right is None or len(left + right) > _LONGEST_FORMULA:
             return None
         return f"({left} {_OPERATORS[type(node.op)]} {right})"

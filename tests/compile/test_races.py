@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from gpuexplorer.compile.rewriter import rewrite
@@ -81,6 +83,54 @@ RIGHT = {
     "one thread's word where the others are gone": (
         "if (t == 0) factor = x[0];\nif (t != 0) return;\ny[i] = factor;"
     ),
+    "one thread's word where the others are gone, shortly": (
+        "if (t == 0) factor = x[0];\nif (t) return;\ny[i] = factor;"
+    ),
+    "one thread's word where the others are gone on both axes": (
+        "if (t == 0 && threadIdx.y == 0) factor = x[0];\n"
+        "if (threadIdx.x || threadIdx.y) return;\ny[i] = factor;"
+    ),
+    "one thread's word where the others are gone, the other way round": (
+        "if (t == 0) factor = x[0];\nif (0 < t) return;\ny[i] = factor;"
+    ),
+    "one thread's word beside what the others do": (
+        "if (t == 0) factor = x[0];\nif (t != 0) y[i] = 1; else y[i] = factor;"
+    ),
+    "one thread's word, and the others leave": (
+        "if (t == 0) factor = x[0]; else return;\ny[i] = factor;"
+    ),
+    "one thread's word in rounds of its own": (
+        "if (t == 0) factor = x[0];\nfor (int k = 0; k < n; ++k) { if (t != 0) continue;\n"
+        "y[k] = factor; }"
+    ),
+    "one thread's word in a case of its own": (
+        "if (t == 0) factor = x[0];\nswitch (t) { case 0: y[i] = factor; break; }"
+    ),
+    "one thread's word on a path that has left": (
+        "if (n < 0) { if (t == 0) factor = 1; return; }\ny[i] = factor;"
+    ),
+    "one thread's word in a lambda that is called behind a barrier": (
+        "if (t == 0) factor = x[0];\nauto f = [&](float v) { return v * factor; };\n"
+        "__syncthreads();\ny[i] = f(x[i]);"
+    ),
+    "a local variable of the same name": (
+        "if (t == 0) count = n;\nfor (int count = 0; count < 5; ++count) y[count] = 0;"
+    ),
+    "a sum of two arrays in a loop of halves": (
+        "__shared__ float v[1024];\nfor (int k = 512; k > 0; k /= 2) { if (t < k) {\n"
+        "s[t] += s[t + k]; v[t] += s[t + k] * v[t + k]; }\n__syncthreads(); }"
+    ),
+    "sums of what lies beyond those who write": (
+        "if (t < 64) { s[t] += s[t + 64]; s[t] += s[t + 128]; s[t] += s[t + 192]; }"
+    ),
+    "a scan by the thread that stays": (
+        "s[t] = x[i];\n__syncthreads();\nif (threadIdx.x != 0) return;\n"
+        "for (int k = t + 1; k < 256; ++k) s[k] = s[k] + s[k - 1];"
+    ),
+    "a scan by one thread, the first below one": (
+        "s[t] = x[i];\n__syncthreads();\n"
+        "if (t < 1) { for (int k = t + 1; k < 256; ++k) s[k] = s[k] + s[k - 1]; }"
+    ),
     "a word that each thread writes as well": (
         "if (t == 0) factor = x[0];\nfactor = 2.0f;\ny[i] = factor;"
     ),
@@ -125,6 +175,16 @@ WRONG = {
         "if (threadIdx.x == 0) { factor = x[0]; }\nif (i < n) y[i] = x[i] * factor;", 2,
     ),
     "one thread's element": ("if (!t) s[0] = x[0];\ny[i] = x[i] * s[0];", 2),
+    "one thread's word of two in a declaration": (
+        "__shared__ float a, b;\nif (t == 0) { a = x[0]; b = x[1]; }\ny[i] = x[i] * a;", 3,
+    ),
+    "a neighbour in the second array of a declaration": (
+        "__shared__ float p[32], q[32];\nq[t] = x[i];\ny[i] = q[t + 1];", 3,
+    ),
+    "the word of the first below one": ("if (t < 1) factor = x[0];\ny[i] = x[i] * factor;", 2),
+    "one thread's word behind a guard": (
+        "if (i >= n) return;\nif (t == 0) factor = x[0];\ny[i] = x[i] * factor;", 3,
+    ),
     "a count that one thread begins": ("if (t == 0) count = 0;\natomicAdd(&count, 1);", 2),
     "a loop's bound by one thread": (
         "if (t == 0) count = n;\nfor (int k = 0; k < count; ++k) y[k] = x[k];", 2,
@@ -147,3 +207,23 @@ def test_what_another_thread_may_not_have_written_yet_is_refused(inside: str, li
         WorkFailed, match=rf"^k\.cu:{FIRST + line - 1}: this reads what another thread"
     ):
         rewrite("k.cu", {"k.cu": KERNEL.format(inside)})
+
+
+def test_texts_of_any_shape_are_read_in_time() -> None:
+    """Each took from seconds to for ever."""
+    deep = "".join(f"int v{k + 1} = v{k};\n" for k in range(1500))
+    shared = "".join(
+        f"int a{k + 1} = a{k} + b{k}; int b{k + 1} = a{k} - b{k};\n" for k in range(30)
+    )
+    loops = "".join(f"for (int k{d} = 0; k{d} < n; ++k{d}) {{\n" for d in range(25))
+    texts = (
+        f"int v0 = t;\n{deep}if (v1500 == 0) count = 1;",
+        f"int a0 = t, b0 = t;\n{shared}if (a30 == 0) factor = 1;",
+        f"{loops}if (t == 0) s[0] = 1;{'}' * 25}",
+        f"const int table[] = {{{'(1),' * 5000}}};\nint j = table[3];\ns[j] = 1;",
+        "if (t == 0) {" + "".join(f"s[{k}]=1;\n" for k in range(5000)) + "}",
+    )
+    began = time.process_time()
+    for text in texts:
+        assert "k" in rewrite("k.cu", {"k.cu": KERNEL.format(text)}).kernels
+    assert time.process_time() - began < 60

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,8 @@ from typing import Any
 import pytest
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads.cuda_source import CudaSource
+from gpuexplorer.workloads.declared_symbols import kept_by
 from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.kernel_manifest import kernel_manifest
 
@@ -186,3 +190,33 @@ def test_numbers_defined_by_each_other_are_soon_read() -> None:
     chain = " ".join(f"int v{i} = v{i + 1} + v{i + 1} * v{i + 1};" for i in range(40))
     body = f"{chain} int v40 = v0 + blockIdx.x; if (v0 < cols) b[v0] = a[v0];"
     assert made(body, f"{chain.replace('v', 'w')} k<<<w0, 64>>>(a, b, rows, cols);")["sizes"]
+
+
+def test_files_of_any_shape_are_read_in_time() -> None:
+    """Each took from seconds to for ever, or ended in a RecursionError."""
+    chain = "".join(f"int v{k + 1} = v{k} + 1; " for k in range(1500))
+    table = " + ".join(f"W[{k % 5}][{k // 5 % 5}] * a[i]" for k in range(60))
+    counters = "\n".join(f"__device__ int c{k};" for k in range(500))
+    counted = "".join(f"atomicAdd(&c{k}, 1); " for k in range(500))
+    texts = (
+        f"{HEAD} {{ int v0 = blockIdx.x; {chain} if (v1500 < rows) b[v1500] = a[v1500]; }}",
+        f"{HEAD} {{ int row = blockIdx.x{' + cols' * 1500}; if (row < rows) b[row] = 0; }}",
+        f"{HEAD} {{ {THREAD} if (i < rows) b[i] = a[i]; }}\n"
+        f"int main() {{ int v0 = 4; {chain} k<<<v1500, 32>>>(a, b, rows, cols); }}",
+        f"__device__ float W[5][5];\n{HEAD} {{ {THREAD} if (i < rows) b[i] = {table}; }}",
+        f"{counters}\n{HEAD} {{ {THREAD} if (i < rows) {{ b[i] = a[i]; {counted} }} }}",
+    )
+    began = time.process_time()
+    for text in texts:
+        with contextlib.suppress(InputError):
+            kernel_manifest(text, Path("mine.cu"), "mine", Answers(unchecked=True))
+    assert time.process_time() - began < 60
+
+
+def test_what_a_kernel_only_reads_is_not_kept() -> None:
+    source = CudaSource(
+        "__device__ int mask, flag, sum;\n"
+        f"{HEAD} {{ if (rows & mask && flag) b[0] = a[0]; atomicAdd(&sum, 1); }}"
+    )
+    (kernel,) = source.kernels.values()
+    assert kept_by(source, kernel) == ["sum"]
