@@ -29,8 +29,8 @@ A lesson is named, or is a folder with a lesson.toml, or a folder of such folder
 its claims: counted ones are the same everywhere, timed ones are true of the CPU device, too, and
 claims of a card carry their source. The window's Learn shows lessons step by step.
 
-exit codes: 0 every claim holds and the exercise is solved, 1 one is not, 2 usage or input error,
-3 nothing here can run it, 130 stopped"""
+exit codes: 0 every claim holds and the exercise is solved, 1 one is not or cannot be told, 2 usage
+or input error, 3 nothing here can run it, 130 stopped"""
 
 
 def add_options(
