@@ -312,7 +312,7 @@ class Tokens:
 def declared_names(text: str) -> Iterator[str]:
     """Yield the names that a declaration declares, from behind its qualifiers."""
     depth, part = 0, ""
-    for c in f"{text},":
+    for c in (*text, ","):
         depth += (c in BRACKETS) - (c in BRACKETS.values())
         if c == "," and depth == 0:
             names = re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^\]]*\]|=.*", " ", part))
