@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 _HEAD = re.compile(r"(if|for|while|switch|do|else|return|break|continue|goto)\b")
 _BLACK = re.compile(r"\S")
@@ -36,8 +37,12 @@ def walk(statement: Statement) -> Iterator[Statement]:
         yield from walk(part)
 
 
+@lru_cache(maxsize=8)  # each function is looked at by several, one after the other
 def parse_body(code: str, start: int, end: int) -> Statement | None:
-    """Read the braces at ``start`` to ``end``; None when the text is not shaped like C."""
+    """Read the braces at ``start`` to ``end``; None when the text is not shaped like C.
+
+    What is returned is not to be changed.
+    """
     try:
         reader = _Reader(code, end)
         statement, _ = reader.statement(start)

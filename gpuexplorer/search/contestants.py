@@ -38,6 +38,7 @@ from gpuexplorer.core.knobs import (
     values_of,
 )
 from gpuexplorer.core.result import Environment, RunResult
+from gpuexplorer.core.text import visible
 from gpuexplorer.engine.interpreters import BUILT_IN, engine_words, find_interpreter
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.compare import ContestantConfig
@@ -139,6 +140,12 @@ def read_words(
     for said, (word, own_engine), run in zip(words, parted, runs, strict=True):
         if run is not None:
             own = run.config.workload
+            if run.origin is not None and not as_stored:  # what it calls matmul need not be ours
+                raise InputError(
+                    f"run {run.id[:8]} was measured by {visible(run.origin.program)}, and cannot "
+                    "be measured here again",
+                    remedy="compare it as it is stored: --stored, or the history's menu",
+                )
             here = workloads.get(own) if as_stored else pick(workloads, own)
             name = said if isinstance(said, str) else run.id[:8]
             where = own_engine or engine or engine_of(run.environment)

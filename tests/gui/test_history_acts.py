@@ -305,9 +305,11 @@ def test_a_run_of_another_program_is_not_copied_as_one_of_ours(
     bench.choose(foreign[0].id)
     with qtbot.waitSignal(acts.message) as said:
         acts.ask(wanted)
-    assert said.args == ["Another program measured this: no command of GPU Explorer measures it "
-                         "again."]  # fmt: skip
+    assert said.args == ["Another program measured this: GPU Explorer cannot measure it again."]
     assert clipboard.text() == "before"
+    with qtbot.waitSignal(acts.message) as said, qtbot.assertNotEmitted(acts.restore_asked):
+        acts.ask("restore")
+    assert said.args == ["Another program measured this: GPU Explorer cannot measure it again."]
     if wanted == "script":
         return  # of one run alone
     bench.choose(*numbers(1), *(run.id for run in foreign))

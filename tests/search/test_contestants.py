@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.result import Origin, RunResult
 from gpuexplorer.search.contestants import (
     BASELINE,
     command_words,
@@ -174,6 +174,16 @@ def test_a_run_of_a_workload_that_is_not_here() -> None:
     )
     with pytest.raises(InputError, match="no workload 'gone'"):
         read_words(["run=1", "run=2"], RunRequest(workload=""), (), lambda *_: stored)
+
+
+def test_a_run_of_another_program_takes_part_only_as_it_is_stored() -> None:
+    """It has the name of a workload of ours, whose kernel is another one."""
+    origin = Origin(program="NVBench", file="bench.json", what="matmul")
+    stored = msgspec.structs.replace(made_result(), origin=origin)
+    words, shared = ["run=1", "run=2"], RunRequest(workload="")
+    with pytest.raises(InputError, match="measured by NVBench, and cannot be measured here again"):
+        read_words(words, shared, (), lambda *_: stored)
+    assert len(read_words(words, shared, (), lambda *_: stored, as_stored=True)) == 2
 
 
 def test_as_it_is_stored_a_run_needs_no_workload() -> None:

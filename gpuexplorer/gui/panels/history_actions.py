@@ -43,7 +43,7 @@ SHOWN_DIFFERENCES = 8
 
 OF_ONE_RUN = ("ghost", "export", "script", "baseline")
 Rows = list[Row]
-FOREIGN = "Another program measured this: no command of GPU Explorer measures it again."
+FOREIGN = "Another program measured this: GPU Explorer cannot measure it again."
 
 
 class Repeatable(NamedTuple):
@@ -362,7 +362,13 @@ class HistoryActions(QObject):
         self._with_store(lambda store: store.get_all(ids, samples=False), got)
 
     def _restore(self, rows: Rows) -> None:
-        self._with_configs(rows[:1], lambda known: self.restore_asked.emit(known[0].config))
+        def restore(known: list[Repeatable]) -> None:
+            if known[0].foreign:  # what it calls matmul need not be ours
+                self.message.emit(FOREIGN)
+            else:
+                self.restore_asked.emit(known[0].config)
+
+        self._with_configs(rows[:1], restore)
 
     def _copy(
         self,
