@@ -75,15 +75,21 @@ class KeyWindow(QMainWindow):
         widget.clearFocus()
 
     def _go_on(self, start: QWidget, *, forward: bool) -> bool:
-        """Give the focus to the next control after ``start`` that Tab leads to."""
-        reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
-        widget: QWidget | None = start
-        while widget is not None:
-            widget = widget.nextInFocusChain() if forward else widget.previousInFocusChain()
-            if widget is None or widget is start:
-                break
-            tabbed = bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
-            if tabbed and widget.isEnabled() and widget.isVisible() and not widget.focusProxy():
-                widget.setFocus(reason)
-                return True
-        return False
+        """Give the focus to the next control after ``start`` that Tab leads to.
+
+        Qt goes on from what has the focus: for this a widget without size has it, next to the
+        start. Never ask for ``nextInFocusChain``: Qt for Python takes what that returns for a child
+        of the one before, and with that one scroll bars go that their areas go on using.
+        """
+        beside = QWidget(self)
+        beside.resize(0, 0)
+        beside.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        beside.show()
+        QWidget.setTabOrder(start, beside)
+        if not forward:
+            QWidget.setTabOrder(beside, start)
+        beside.setFocus(Qt.FocusReason.OtherFocusReason)
+        moved = super().focusNextPrevChild(forward)
+        beside.clearFocus()
+        beside.deleteLater()
+        return moved

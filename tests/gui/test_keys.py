@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import gc
+import random
+
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
     QLineEdit,
     QPushButton,
+    QScrollArea,
+    QScrollBar,
     QSpinBox,
+    QVBoxLayout,
+    QWidget,
 )
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.gui.keys import KeyWindow
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.notice import Notice
 from tests.gui.driver import find, until, wait_measured
@@ -79,6 +87,95 @@ def test_tab_goes_on_where_enter_left(ready: MainWindow) -> None:
     press(Qt.Key.Key_Return, ready)
     press(Qt.Key.Key_Tab, ready)
     assert QApplication.focusWidget() is after
+
+
+def test_shift_tab_goes_back_from_where_enter_left(ready: MainWindow) -> None:
+    box = find(ready, "sizeBox", QSpinBox)
+    box.setFocus()
+    press(Qt.Key.Key_Backtab, ready)
+    before = QApplication.focusWidget()
+    box.setFocus()
+    press(Qt.Key.Key_Return, ready)
+    press(Qt.Key.Key_Backtab, ready)
+    assert QApplication.focusWidget() is before
+
+
+class Fields(KeyWindow):
+    """Areas that are scrolled, with fields that come and go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.banner = QWidget()  # type: ignore[assignment]  # never shown
+        self._inside = QWidget()
+        self.setCentralWidget(self._inside)
+        self.columns: list[QVBoxLayout] = []
+        self.lost: list[int] = []
+        """The areas whose bars are gone while the window is there."""
+        whole = QVBoxLayout(self._inside)
+        for number in range(3):
+            area, page = QScrollArea(), QWidget()
+            area.setWidgetResizable(True)
+            area.verticalScrollBar().destroyed.connect(lambda *_, n=number: self.lost.append(n))
+            self.columns.append(QVBoxLayout(page))
+            for _ in range(4):
+                self.columns[-1].addWidget(QSpinBox())
+            area.setWidget(page)
+            whole.addWidget(area)
+
+    def boxes(self) -> list[QSpinBox]:
+        """Return the fields, in the order of Tab."""
+        places = [(c, i) for c in self.columns for i in range(c.count())]
+        found = [item.widget() for c, i in places if (item := c.itemAt(i)) is not None]
+        return [box for box in found if isinstance(box, QSpinBox)]
+
+
+def test_going_on_with_tab_takes_no_scroll_bar_away(qtbot: QtBot) -> None:
+    """Qt for Python took widgets that follow each other for children of each other."""
+    window, chance = Fields(), random.Random(1)
+    qtbot.addWidget(window)
+    window.show()
+    until(qtbot, window.isActiveWindow)
+    for _ in range(200):
+        box = chance.choice(window.boxes())
+        box.setFocus()
+        press(Qt.Key.Key_Return, window)
+        assert QApplication.focusWidget() is None
+        others = [one for one in window.boxes() if chance.random() < 0.9]
+        for one in others:  # so that the next one is some areas away
+            one.setEnabled(False)
+        press(chance.choice((Qt.Key.Key_Tab, Qt.Key.Key_Backtab)), window)
+        for one in others:
+            one.setEnabled(True)
+        del one, others
+        gone, column = chance.choice(window.boxes()), chance.choice(window.columns)
+        gone.hide()
+        gone.deleteLater()
+        column.addWidget(QSpinBox())
+        del box, gone
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+        QApplication.processEvents()
+        gc.collect()
+        assert not window.lost
+    assert all(bar.maximum() >= 0 for bar in window.findChildren(QScrollBar))
+
+
+@pytest.mark.parametrize("leaves", ["hide", "disable"])
+def test_tab_goes_on_from_a_control_that_can_have_no_keys_any_more(
+    qtbot: QtBot, leaves: str
+) -> None:
+    window = Fields()
+    qtbot.addWidget(window)
+    window.show()
+    until(qtbot, window.isActiveWindow)
+    boxes = window.boxes()
+    boxes[2].setFocus()
+    if leaves == "hide":
+        boxes[2].hide()
+    else:
+        boxes[2].setEnabled(False)
+    assert QApplication.focusWidget() is None
+    press(Qt.Key.Key_Tab, window)
+    assert QApplication.focusWidget() is boxes[3]
 
 
 def test_space_presses_the_button_that_has_the_focus(ready: MainWindow) -> None:
