@@ -85,12 +85,10 @@ class ScalingLab(OverSizes[ScalingStudy]):
         named = variants or ([request.variant] if request.variant is not None else None)
         names = list(dict.fromkeys(named or workload.manifest.variants))
         owner = request.variant or (names[0] if len(names) == 1 else None)
-        owner = owner if owner in names else None
         if owner is None and (request.block or request.tunables or self._request.switches):
             raise InputError(
-                "a block, a tunable or a switch belongs to one variant, and it is not clear which "
-                "of those that are measured",
-                remedy="name one of them with --variant",
+                "a block, a tunable or a switch belongs to one variant, and several are measured",
+                remedy="name it with --variant",
             )
         first_error: ExplorerError | None = None
         for name in names:
