@@ -36,7 +36,7 @@ def ready(qtbot: QtBot, window: MainWindow) -> MainWindow:
     return window
 
 
-def press(key: Qt.Key, window: MainWindow) -> None:
+def press(key: Qt.Key, window: QWidget) -> None:
     """Press a key where the focus is."""
     QTest.keyClick(QApplication.focusWidget() or window, key)
 
