@@ -49,10 +49,8 @@ class Collecting:
     def place_files(self, options: argparse.Namespace) -> None:
         """Have the files that its command names lie where it was begun, if that is still there."""
         named = {name: value for name, value in vars(options).items() if isinstance(value, Path)}
-        for name, path in (
-            ("json", json_path(options.json)),
-            ("history", file_of(options.history or "sqlite://")),
-        ):
+        history = file_of(options.history) if options.history else None
+        for name, path in (("json", json_path(options.json)), ("history", history)):
             named |= {name: path} if path is not None else {}
         named = {name: path for name, path in named.items() if not path.is_absolute()}
         folder = Path(self.began_in)

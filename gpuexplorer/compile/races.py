@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -107,7 +107,6 @@ class _Numbers:
         for name, value in assigned(text):
             self._values[name].append(value)
         self._counting: dict[str, bool] = {}
-        self._told_by: dict[str, set[str]] = {}
 
     def count_threads(self, name: str) -> bool:
         """Return whether a variable may differ by one between two threads."""
@@ -155,23 +154,27 @@ class _Numbers:
         """Return whether a condition holds for several threads, as far as it tells them apart."""
         parts = condition.split(";")
         condition = parts[1] if len(parts) == 3 else condition
-        return "||" not in condition and all(
-            self.is_same(part) or self._is_bound(_BELOW.fullmatch(part), 1)
-            or self._is_bound(_ABOVE.fullmatch(part), 3)
-            for part in map(_bare, _bare(condition).split("&&"))
-        )  # fmt: skip
+        return "||" not in condition and self._bound(_bare(condition).split("&&"), 1)
 
     def leave_most(self, condition: str) -> bool:
         """Return whether several threads do not fulfil a condition, as far as it parts them."""
-        return "&&" not in condition and all(
-            self.is_same(part) or self._is_bound(_ABOVE.fullmatch(part), 1)
-            or self._is_bound(_BELOW.fullmatch(part), 3)
-            for part in map(_bare, _bare(condition).split("||"))
-        )  # fmt: skip
+        return "&&" not in condition and self._bound(_bare(condition).split("||"), 3)
 
     def is_same(self, text: str) -> bool:
         """Return whether an expression is the same for all threads."""
         return self._different.isdisjoint(_WORD.findall(text))
+
+    def _bound(self, parts: Iterable[str], side: int) -> bool:
+        """Return whether each part is the same for all threads, or bounds a thread's number.
+
+        ``side`` of ``<`` is where that stands: 1 is left, 3 is right, as in the match.
+        """
+        return all(
+            self.is_same(part)
+            or self._is_bound(_BELOW.fullmatch(part), side)
+            or self._is_bound(_ABOVE.fullmatch(part), 4 - side)
+            for part in map(_bare, parts)
+        )
 
     def _is_bound(self, match: re.Match[str] | None, side: int) -> bool:
         """Return whether a comparison holds a thread's number below what is one for all."""
