@@ -248,11 +248,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     code = end(window, code)
     while window.restart.left is not None and window.restart.in_place:
         restart.leave(window.restart.left)
-        recordings = window.panels.recordings()
+        lessons = window.panels.lessons()
         window.deleteLater()
         application, window = create(without_language(words))
-        show = partial(window.panels.show_recordings, recordings)
-        window.sessions.left_taken.connect(show, Qt.ConnectionType.SingleShotConnection)
+        if lessons is not None:
+            show = partial(window.panels.show_lessons, lessons)
+            window.sessions.left_taken.connect(show, Qt.ConnectionType.SingleShotConnection)
         _catch_all(window)
         _close_on_interrupt(window)
         code = end(window, application.exec())

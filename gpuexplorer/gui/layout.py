@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -26,7 +26,14 @@ from gpuexplorer.gui.panels.insight import InsightPanel
 from gpuexplorer.gui.panels.kernel import KernelPanel
 from gpuexplorer.gui.panels.pins import CaptionAndPins, PinRow
 from gpuexplorer.gui.panels.result_tab import ResultTab
-from gpuexplorer.gui.panels.tabs import BlockMapTab, LabTab, SweepTab, TuneTab
+from gpuexplorer.gui.panels.tabs import (
+    AccessesTab,
+    BlockMapTab,
+    LabTab,
+    OperatorsTab,
+    SweepTab,
+    TuneTab,
+)
 from gpuexplorer.gui.panels.welcome import Welcome
 from gpuexplorer.gui.places import Places
 from gpuexplorer.gui.plots.device import DevicePlots
@@ -45,12 +52,10 @@ from gpuexplorer.gui.widgets.scroll_room import ScrollArea
 
 if TYPE_CHECKING:
     from gpuexplorer.core.accesses import AccessProfile
-    from gpuexplorer.gui.panels.accesses import AccessesView
     from gpuexplorer.gui.views.compare import CompareView
     from gpuexplorer.gui.views.lab import LabView
+    from gpuexplorer.gui.views.learn import LearnView
 
-RECORDINGS = ("operators", "accesses", "learn")
-"""Views whose results are in no session file."""
 DEVICE_LEAST_HEIGHT = 110
 """Two rows of the device's figures."""
 DEVICE_SHARE = 0.34
@@ -86,8 +91,11 @@ class Panels(QSplitter):
         self.strip = TelemetryStrip()
         self.pins = PinRow(self.timing.pin_colour)
         self.kernel = KernelPanel(session)
-        self.operators = LateView("operatorsTab", lambda: _operators(session, self))
-        self.accesses = LateView("accessesTab", lambda: _accesses(session, self))
+        self.operators = OperatorsTab(session)
+        self.accesses = AccessesTab(session, lambda: self.kernel.architecture)
+        for tab in (self.operators, self.accesses):
+            tab.restored.connect(self.restored)
+        self.accesses.requests_counted.connect(self.take_requests)
         self.block_map = BlockMapTab(session)
         self.roofline = RooflineView(session)
         self.sweep = SweepTab(session)
@@ -254,23 +262,14 @@ class Panels(QSplitter):
         self.traffic.refresh()
         self.insight.advice.look()
 
-    def close_accesses(self) -> None:
-        """End what the Accesses view compiles, if it was ever shown."""
-        from gpuexplorer.gui.panels.accesses import AccessesView
+    def lessons(self) -> object | None:
+        """Return what the lessons show, which no session file holds; None: they were not opened."""
+        view = self.learn.view
+        return cast("LearnView", view).recorded() if view is not None else None
 
-        if isinstance(self.accesses.view, AccessesView):
-            self.accesses.view.close_down()
-
-    def recordings(self) -> dict[str, object]:
-        """Return what is shown and no session file holds, for another window of this process."""
-        views = {name: getattr(self, name).view for name in RECORDINGS}
-        shown = {name: view.recorded() for name, view in views.items() if view is not None}
-        return {name: found for name, found in shown.items() if found is not None}
-
-    def show_recordings(self, recordings: Mapping[str, object]) -> None:
+    def show_lessons(self, recorded: object) -> None:
         """Show what another window of this process had."""
-        for name, found in recordings.items():
-            getattr(self, name).made().show_recorded(found)
+        cast("LearnView", self.learn.made()).show_recorded(recorded)
 
     def show_bench(self, title: str, what: object) -> None:
         """Show a view with what a lesson measures: configurations, or a study by its name."""
@@ -284,13 +283,12 @@ class Panels(QSplitter):
                 comparing.clear()
                 comparing.add_configs(configs)
         elif view is self.accesses and configs:
-            counting = cast("AccessesView", self.accesses.made())
-            counting.hold_against(configs[0])
+            self.accesses.counting().hold_against(configs[0])
         elif view is self.lab and isinstance(what, str):
             cast("LabView", self.lab.made()).show_kind(what)
         self.places.show_view(view)
         if view is self.accesses:
-            cast("AccessesView", self.accesses.made()).count()
+            self.accesses.counting().count()
 
     def restore(self, settings: Settings) -> None:
         """Share the space as it was shared last."""
@@ -311,15 +309,6 @@ class Panels(QSplitter):
         settings.set_bytes("history", self.history.columns())
 
 
-def _accesses(session: Session, panels: Panels) -> QWidget:
-    from gpuexplorer.gui.panels.accesses import AccessesView
-
-    view = AccessesView(session, lambda: panels.kernel.architecture)
-    view.restored.connect(panels.restored)
-    view.requests_counted.connect(panels.take_requests)
-    return view
-
-
 def _learn(session: Session, panels: Panels) -> QWidget:
     from gpuexplorer.gui.views.learn import LearnView
 
@@ -327,12 +316,4 @@ def _learn(session: Session, panels: Panels) -> QWidget:
     view.restored.connect(panels.restored)
     view.view_asked.connect(panels.show_bench)
     view.notice.connect(session.notice)
-    return view
-
-
-def _operators(session: Session, panels: Panels) -> QWidget:
-    from gpuexplorer.gui.panels.operators import OperatorsView
-
-    view = OperatorsView(session)
-    view.restored.connect(panels.restored)
     return view

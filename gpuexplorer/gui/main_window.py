@@ -222,6 +222,8 @@ class MainWindow(KeyWindow):
         for name, part in panels.parts.items():
             self.sessions.add_part(name, part)
         self.sessions.add_part("versions", panels.kernel.editing)
+        self.sessions.add_part("operators", panels.operators)
+        self.sessions.add_part("accesses", panels.accesses)
         self.device_box.currentIndexChanged.connect(lambda _: self.device_chosen())
         offer_engines(self.device_box, word=self.session.options.python)
         self.engine.switched.connect(self.look_for_devices)
@@ -565,7 +567,7 @@ class MainWindow(KeyWindow):
         self.panels.kernel.editing.take()
         self.preloader.stop()
         self.panels.kernel.close_down()
-        self.panels.close_accesses()
+        self.panels.accesses.close_down()
         self.dialogs.close_down()
         self.engine.close_down()
         self.session.close()

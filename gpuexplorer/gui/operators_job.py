@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.gui.job import EngineJob
-from gpuexplorer.gui.model.flame import Flame
+from gpuexplorer.gui.model.flame import Flame, RecordedProfile
 from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.workloads.workload import Workload
-
-
-@dataclass(frozen=True)
-class RecordedProfile:
-    """A profile with what its flame chart draws, worked out in the job's thread."""
-
-    profile: OperatorProfile
-    flame: Flame
-    title: str
 
 
 class OperatorsJob(EngineJob):

@@ -11,6 +11,7 @@ import msgspec
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.telemetry import FIELD_TITLES
 from gpuexplorer.telemetry.base import TelemetrySource
 from gpuexplorer.telemetry.ladder import open_source
 
@@ -26,8 +27,8 @@ class Sampler:
     """Hands readings of the watched device to ``on_reading``, as its id and the reading.
 
     ``on_reading`` is called from the sampler's own thread, which starts with the first device.
-    Nothing here raises: a source that fails is closed and logged, and its device has no readings
-    any more.
+    Nothing here raises: a source that fails is closed and logged; one more reading, without any
+    figure, says so, and its device has no others.
     """
 
     def __init__(
@@ -113,21 +114,27 @@ class Sampler:
 
     def _read(self, device: DeviceInfo, source: TelemetrySource) -> TelemetrySource | None:
         """Read once and hand it on; return the source, or None when it failed and was closed."""
+        found: TelemetrySource | None = source
         try:
-            reading = source.read()
-            self._missing.update(reading.missing)
-            for field in [f for f in self._missing if getattr(reading, f, None) is not None]:
-                del self._missing[field]  # it has come since
-            if self._say_again:
-                self._say_again = False
-                reading = msgspec.structs.replace(reading, missing=dict(self._missing))
-            self.latest = reading
-            self._on_reading(device.id, reading)
-        except Exception:  # noqa: BLE001 - as above
+            self.latest = reading = self._reading(source)
+        except Exception as error:  # noqa: BLE001 - as above
             _log.exception("telemetry of %s ended", device.id)
             _close(source)
-            return None
-        return source
+            self.latest = found = None
+            missing = {**dict.fromkeys(FIELD_TITLES, f"it failed: {error}"), **self._missing}
+            reading = Reading(t_ns=time.perf_counter_ns(), source=source.name, missing=missing)
+        self._on_reading(device.id, reading)
+        return found
+
+    def _reading(self, source: TelemetrySource) -> Reading:
+        reading = source.read()
+        self._missing.update(reading.missing)
+        for field in [f for f in self._missing if getattr(reading, f, None) is not None]:
+            del self._missing[field]  # it has come since
+        if self._say_again:
+            self._say_again = False
+            reading = msgspec.structs.replace(reading, missing=dict(self._missing))
+        return reading
 
 
 def _same_hardware(one: DeviceInfo | None, other: DeviceInfo | None) -> bool:

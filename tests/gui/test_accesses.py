@@ -53,12 +53,23 @@ def test_a_warp_is_counted_and_drawn_again_as_the_block_moves(
     assert "1 sector of 32 B" in view.request_words.text()
     assert "every lane has a thread" in view.place.text()
 
-    again = open_window()  # as after a change of language
+    again = open_window()  # as after a change of language or of the text's size
     again.session.live_at_start = False
-    again.panels.show_recordings(window.panels.recordings())
+    kept = window.panels.accesses
+    again.panels.accesses.show_held(kept.decode(kept.encode(kept.held()), ""))
     other = again.panels.accesses.view
     assert isinstance(other, AccessesView) and view.shown is not None and other.shown is not None
-    assert other.shown.rows == view.shown.rows and other._tried == view._tried
+    assert other.shown.rows == view.shown.rows and other.origin == ""
+    again.panels.places.show_view(again.panels.accesses)
+    until(qtbot, other.count_button.isEnabled)
+    assert again.session.jobs.current is None, "it stays until the knobs move"
+    knobs = again.session.experiment
+    knobs.set_workload("matmul")
+    knobs.set_variant("naive")
+    knobs.set_size("N", 64)
+    knobs.set_block((8, 8, 1))
+    again.session.knobs_changed.emit()
+    counted(qtbot, other, (8, 8, 1))
 
     QTest.keyClick(view.warp, Qt.Key.Key_Right)
     assert view.scrubber.value() == 1

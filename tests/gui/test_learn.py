@@ -115,13 +115,17 @@ def test_a_whole_lesson_is_guessed_measured_explained_and_solved(
     assert any(label.text().endswith("\ndone") for label in view.list.findChildren(QLabel))
 
 
+def in_front(window: MainWindow) -> QWidget | None:
+    return window.panels.places.current
+
+
 def test_the_bench_is_set_up_and_the_view_shown(qtbot: QtBot, open_window: OpenWindow) -> None:
     window = open_window()
     view = learn_of(window, qtbot)
     view.open_lesson("coalescing")
     view.show_step(MEASURE)
     press(window, "lessonBench_speed")
-    assert window.panels.places.current is window.panels.compare
+    assert in_front(window) is window.panels.compare
     comparing = window.panels.compare.comparing
     assert comparing is not None
     assert [one.config.block for one in comparing.model.contestants] == [(256, 1, 1), (1, 256, 1)]
@@ -129,7 +133,7 @@ def test_the_bench_is_set_up_and_the_view_shown(qtbot: QtBot, open_window: OpenW
     assert knobs.block == (1, 256, 1) and knobs.size == {"N": 256}
     window.panels.places.show_view(window.panels.learn)
     press(window, "lessonBench_sectors")
-    assert window.panels.places.current is window.panels.accesses
+    assert in_front(window) is window.panels.accesses
     until(qtbot, lambda: window.session.jobs.current is None, PATIENCE_MS)
 
 

@@ -18,10 +18,9 @@ from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.gui.cluster_job import FoundCluster
 from gpuexplorer.gui.code.messages import LineMessage
 from gpuexplorer.gui.main_window import MainWindow
-from gpuexplorer.gui.model.flame import Flame
+from gpuexplorer.gui.model.flame import Flame, RecordedProfile
 from gpuexplorer.gui.model.job import Held
 from gpuexplorer.gui.model.versions_file import HeldVersions
-from gpuexplorer.gui.operators_job import RecordedProfile
 from gpuexplorer.gui.panels.accesses import AccessesView
 from gpuexplorer.gui.panels.engines import EnginesDialog
 from gpuexplorer.gui.panels.kernel_sheet import KernelSheet

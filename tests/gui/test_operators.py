@@ -15,8 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.operators import Call
-from gpuexplorer.gui.model.flame import Flame
-from gpuexplorer.gui.operators_job import RecordedProfile
+from gpuexplorer.gui.model.flame import Flame, RecordedProfile
 from gpuexplorer.gui.panels.operators import OperatorsView
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import until
@@ -145,8 +144,8 @@ def test_a_profile_names_its_run_and_is_dim_beside_other_knobs(
     again = open_window()  # as after a change of language
     again.session.live_at_start = False
     other = again.panels.operators.made()
-    assert isinstance(other, OperatorsView) and view.recorded() is not None
-    other.show_recorded(view.recorded())
+    assert isinstance(other, OperatorsView) and view.held() is not None
+    other.show_held(view.held())
     assert other.shown is view.shown and other.pages.currentWidget() is other.split
     line = view.caption
     config = view.shown.profile.config if view.shown is not None else None

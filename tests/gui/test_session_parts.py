@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.comparison import Comparison
@@ -22,10 +23,20 @@ from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.result import Resources
 from gpuexplorer.core.studies import study_json
 from gpuexplorer.core.sweep import SweepDocument, sweep_json
-from gpuexplorer.gui.model import compare_file, lab_file, map_file, tried, versions_file
+from gpuexplorer.gui.model import (
+    accesses_file,
+    compare_file,
+    lab_file,
+    map_file,
+    operators_file,
+    tried,
+    versions_file,
+)
 from gpuexplorer.gui.model import sweep as sweep_file
+from gpuexplorer.gui.model.accesses_file import HeldAccesses
 from gpuexplorer.gui.model.compare import CompareModel
 from gpuexplorer.gui.model.compare_file import HeldComparison, ListedContestant
+from gpuexplorer.gui.model.flame import Flame, RecordedProfile
 from gpuexplorer.gui.model.job import Held
 from gpuexplorer.gui.model.map_file import HeldMap
 from gpuexplorer.gui.model.map_surface import MapOf, Surface
@@ -38,10 +49,12 @@ from gpuexplorer.search.versions import Version, Versions
 from gpuexplorer.studies import kind_of
 from gpuexplorer.workloads.loader import load
 from tests.gui.conftest import OpenWindow
-from tests.gui.driver import until, wait_measured
+from tests.gui.driver import find, until, wait_measured
 from tests.results.test_results_tuning import TUNING
+from tests.support.accesses import drawn_accesses, made_accesses
 from tests.support.exchange import made_comparison, made_sweep
 from tests.support.lab_studies import STUDIES
+from tests.support.operators import made_profile
 from tests.support.problems import device
 from tests.support.sessions import whole_file
 
@@ -127,6 +140,37 @@ def some_versions() -> tuple[HeldVersions, ...]:
                 comparison=Comparison(1.1, 1.0, 1.2, 9, "slower")),
     )  # fmt: skip
     return (HeldVersions("matmul", versions, (Registers("sm_90", 32), None, None), "/home/ada/m"),)
+
+
+def some_operators() -> RecordedProfile:
+    made = made_profile(shapes=True)
+    kernel = "void at::native::reduce<512, at::Tensor>(void*)"
+    profile = msgspec.structs.replace(
+        made,
+        names=(kernel, *made.names[1:]),
+        operators=(msgspec.structs.replace(made.operators[0], name=kernel), *made.operators[1:]),
+        environment=msgspec.structs.replace(made.environment, kernels="/home/ada/mine"),
+    )
+    return RecordedProfile(profile, Flame(profile), "A model")
+
+
+def some_accesses() -> HeldAccesses:
+    profile = drawn_accesses()
+    return HeldAccesses(profile, made_accesses(), made_accesses().config)
+
+
+def test_what_was_recorded_of_a_configuration_comes_back_as_it_was() -> None:
+    operators = operators_file.encode(some_operators())
+    assert b"/home/ada" not in operators
+    found = operators_file.decode(operators, "a.gpux")
+    kept = some_operators().profile
+    assert found.profile == msgspec.structs.replace(
+        kept, environment=msgspec.structs.replace(kept.environment, kernels="mine")
+    )
+    assert (found.title, found.origin, found.flame.rows) == ("A model", "a.gpux", 6)
+    accesses = accesses_file.decode(accesses_file.encode(some_accesses()), "a.gpux")
+    assert accesses == dataclasses.replace(some_accesses(), origin="a.gpux")
+    assert [list(one.offsets_B)[-1] for one in accesses.profile.requests] == [None, 128 * 31]
 
 
 def test_versions_come_back_as_they_were_and_are_never_run_from_a_file() -> None:
@@ -243,6 +287,8 @@ PARTS: dict[str, tuple[Callable[[bytes, str], object], Callable[[], bytes]]] = {
     "lab": (lab_file.decode,
             lambda: lab_file.encode([Held(one) for one in STUDIES.values()])),
     "versions": (versions_file.decode_versions, lambda: versions_file.encode(some_versions())),
+    "operators": (operators_file.decode, lambda: operators_file.encode(some_operators())),
+    "accesses": (accesses_file.decode, lambda: accesses_file.encode(some_accesses())),
 }  # fmt: skip
 
 
@@ -306,6 +352,31 @@ def test_a_block_map_that_cannot_be_is_refused(changes: dict[str, Any]) -> None:
         ("versions", lambda d: d["sources"][0]["versions"][0]["source"].update(manifest="x")),
         ("versions", lambda d: d["sources"][0].update(name="other")),
         ("versions", lambda d: d["sources"].append(d["sources"][0])),
+        ("operators", lambda d: d["profile"]["calls"][0].__setitem__(0, 5)),
+        ("operators", lambda d: d["profile"]["calls"][0].__setitem__(1, 2)),
+        ("operators", lambda d: d["profile"]["calls"][0].__setitem__(2, 3)),
+        ("operators", lambda d: d["profile"]["calls"][0].__setitem__(2, -1)),
+        ("operators", lambda d: d["profile"]["calls"][0].__setitem__(4, -1e-3)),
+        ("operators", lambda d: d["profile"].update(calls_total=1)),
+        ("operators", lambda d: d["profile"].update(iteration_s=-1)),
+        ("operators", lambda d: d["profile"]["tracks"][0].update(levels=10**9)),
+        ("operators", lambda d: d["profile"]["tracks"][0].update(title="<b>x</b>")),
+        ("operators", lambda d: d["profile"]["operators"][0].update(name="x" * 30_000)),
+        ("operators", lambda d: d["profile"]["operators"][0].update(calls=-1)),
+        ("operators", lambda d: d["profile"]["config"].update(workload="../up")),
+        ("accesses", lambda d: d["profile"].update(block=[0, 16, 1])),
+        ("accesses", lambda d: d["profile"].update(block=[1024, 1024, 1])),
+        ("accesses", lambda d: d["profile"].update(warps=9)),
+        ("accesses", lambda d: d["profile"]["look"].update(warp=8)),
+        ("accesses", lambda d: d["profile"]["look"].update(block=[3, 0, 0])),
+        ("accesses", lambda d: d["profile"]["rows"][0].update(requests=0)),
+        ("accesses", lambda d: d["profile"]["rows"][0].update(width_B=1 << 20)),
+        ("accesses", lambda d: d["profile"]["rows"].pop()),
+        ("accesses", lambda d: d["profile"].update(requests=["AAAA", ""])),
+        ("accesses", lambda d: d["profile"].update(requests_total=1)),
+        ("accesses", lambda d: d["profile"].update(entry="<img>")),
+        ("accesses", lambda d: d["beside"].update(warps=0)),
+        ("accesses", lambda d: d["against"].update(size={})),
         ("block-map", lambda d: d.update(schema="other")),
         ("block-map", lambda d: d["device"].update(name="\x1b[2J")),
     ],
@@ -334,16 +405,21 @@ def test_the_views_results_are_saved_and_shown_again_and_left(
     panels.compare.show_held(a_comparison())
     panels.tune.show_held(a_tuning())
     panels.lab.show_held(tuple(Held(one) for one in STUDIES.values()))
+    panels.operators.show_held(some_operators())
+    panels.accesses.show_held(some_accesses())
     path = tmp_path / "all.gpux"
     window.sessions.write(path)
     until(qtbot, lambda: window.sessions.path == path)
-    assert set(read_session(path).parts) == {"block-map", "comparison", "lab", "tuning"}
+    assert set(read_session(path).parts) == {
+        "accesses", "block-map", "comparison", "lab", "operators", "tuning"
+    }  # fmt: skip
     old = tmp_path / "old.gpux"
     old.write_bytes(whole_file())  # of a version that knew nothing of these views
     window.sessions.open(old)
     until(qtbot, lambda: window.sessions.path == old)
     assert panels.block_map.held() is None and panels.compare.held() is None
     assert panels.lab.held() is None and panels.tune.held() is None
+    assert panels.operators.held() is None and panels.accesses.held() is None
     window.sessions.open(path)
     until(qtbot, lambda: window.sessions.path == path)
     shown_map, comparison, studies = (
@@ -370,6 +446,19 @@ def test_the_views_results_are_saved_and_shown_again_and_left(
     panels.places.show_view(panels.block_map)
     assert panels.block_map.mapping is not None
     assert "Best 8 × 1 = 8 threads" in panels.block_map.mapping.head.words.text()
+    panels.places.show_view(panels.operators)
+    operators = panels.operators.held()
+    assert operators is not None and operators.title == "A model"
+    assert (
+        find(window, "operatorsCaptionWords", QLabel).text().startswith("From file all.gpux, on ")
+    )
+    panels.places.show_view(panels.accesses)
+    accesses = panels.accesses.held()
+    assert accesses is not None and accesses.profile == drawn_accesses()
+    said = find(window, "accessesCaptionWords", QLabel).text()
+    assert said.startswith("From file all.gpux, on ")
+    assert panels.accesses.counting().request_words.text().startswith("Request 1 of 2")
+    assert window.session.jobs.current is None, "what a file shows is not counted anew"
     window.sessions.back()
     assert panels.compare.held() is None and panels.block_map.held() is None
 

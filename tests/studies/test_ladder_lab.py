@@ -12,21 +12,19 @@ import gpuexplorer
 from gpuexplorer.core.accesses import (
     AccessLook,
     AccessProfile,
-    AccessRequests,
-    AccessRow,
     Sectors,
     sectors_of,
 )  # fmt: skip
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError, WorkFailed
-from gpuexplorer.core.result import DeviceSummary, Environment
 from gpuexplorer.core.studies import Speedup, ids_of, study_json, without_runs
 from gpuexplorer.history.store import Store, TunedEntry
 from gpuexplorer.studies import chart_of, decode, kind_of, sheet_of, with_runs
 from gpuexplorer.studies.ladder import LadderLab, LadderStudy, finding, rung_before
 from gpuexplorer.studies.running import How
 from gpuexplorer.workloads.workload import MANIFEST_NAME, Workload, WorkloadSource
+from tests.support.accesses import made_accesses
 from tests.support.lab_studies import ladder_study
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, gpu, torch_cpu
 
@@ -188,19 +186,7 @@ class Counting(StudyMachine):
         if config.variant == "uncoalesced":
             raise WorkFailed("uncoalesced.cu:9: what is done through it cannot be counted")
         self.looks.append((config, look))
-        row = AccessRow(
-            source="x.cu", line=1, text="A[i]", array="A", space="global", kind="read", width_B=4,
-            requests=4, lanes=128, used_B=256, sectors=16, least_sectors=8,
-        )  # fmt: skip
-        shared = msgspec.structs.replace(
-            row, space="shared", sectors=0, least_sectors=0, passes=3, least_passes=1
-        )
-        return AccessProfile(
-            entry="kernel", block=(16, 16, 1), grid=(3, 2, 1), look=look, warps=8,
-            rows=(row, shared), arrays=(), requests=AccessRequests(), requests_total=8,
-            lost=self._lost, time_utc="", config=config, device=DeviceSummary.of(cpu()),
-            environment=Environment(gpuexplorer=None, python=None),
-        )  # fmt: skip
+        return made_accesses(config, cpu(), look=look, lost=self._lost)
 
 
 def test_each_kernel_says_what_its_warps_fetch_where_the_session_counts() -> None:

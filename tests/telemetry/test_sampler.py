@@ -11,6 +11,7 @@ import pytest
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
+from gpuexplorer.core.telemetry import FIELD_TITLES
 from gpuexplorer.telemetry.base import TelemetrySource
 from gpuexplorer.telemetry.sampler import PERIOD_S, Sampler
 
@@ -133,6 +134,11 @@ def test_a_source_that_fails_is_closed_and_the_next_device_works() -> None:
     sampler.watch(device("bad"))
     assert bad.closed.wait(WAIT_S)
     assert bad.reads == 2
+    assert wait_for(got, "bad").missing == {}
+    ended = wait_for(got, "bad")
+    assert set(ended.missing) == set(FIELD_TITLES)
+    assert ended.missing["power_W"] == "it failed: the device went away"
+    assert sampler.latest is None, "its clock is held by nothing that is known"
     sampler.watch(device("good"))
     wait_for(got, "good")
     sampler.stop()

@@ -114,3 +114,15 @@ class Flame:
             f"{quantity(call.duration_s, 's')}, {percent(share)} of the iteration\n"
             f"begins at {quantity(call.start_s, 's')} · {track.title}, level {call.depth + 1}"
         )
+
+
+@dataclass(frozen=True)
+class RecordedProfile:
+    """A profile with what its flame chart draws."""
+
+    profile: OperatorProfile
+    flame: Flame
+    title: str
+    """Of its workload."""
+    origin: str = ""
+    """The session file that it comes from; empty where it was recorded here."""

@@ -14,9 +14,11 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from gpuexplorer.core.accesses import AccessRow, CompiledAccesses
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.fields import Name, Positive, Symbol, Tunable
+from gpuexplorer.core.operators import Operator, OperatorProfile
 from gpuexplorer.core.result import MOST_PRINTED
 from gpuexplorer.core.text import brief
 
@@ -25,6 +27,13 @@ MAX_TEXT = 20_000
 _QUOTED = {"printed": MOST_PRINTED, "reason": MAX_TEXT, "skipped": MAX_TEXT,
            "memory_counter": MAX_TEXT}  # fmt: skip
 """Fields that hold what a kernel printed or a compiler said, and the most characters of one."""
+_QUOTED_IN: dict[type, dict[str, int]] = {
+    Operator: {"name": MAX_TEXT},
+    OperatorProfile: {"names": MAX_TEXT},
+    AccessRow: {"text": MAX_TEXT},
+    CompiledAccesses: {"unknown": MAX_TEXT},
+}
+"""The same of one document alone: kernels of templates by their names, and a source's own text."""
 _MARKUP = re.compile(r"<[A-Za-z/!?]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -45,6 +54,12 @@ class Head(msgspec.Struct):
     """What tells one kind of document from another."""
 
     schema: str = ""
+
+
+def require(condition: bool, what: str) -> None:
+    """Raise InputError with ``what`` unless a condition holds."""
+    if not condition:
+        raise InputError(what)
 
 
 def decode_part(data: bytes, kind: type[T], schema: str, what: str) -> T:
@@ -117,8 +132,10 @@ def _check_length(text: str, most: int) -> None:
 
 def _inside(value: Any) -> list[object]:
     """Return what a value holds; quoted texts are left out, once their length was looked at."""
+    quoted = _QUOTED
     if isinstance(value, msgspec.Struct):
         names: Iterable[str] = value.__struct_fields__
+        quoted = _QUOTED | _QUOTED_IN.get(type(value), {})
     elif dataclasses.is_dataclass(value):
         names = (field.name for field in dataclasses.fields(value))
     elif isinstance(value, dict):
@@ -130,10 +147,11 @@ def _inside(value: Any) -> list[object]:
     found = list[object]()
     for name in names:
         part = getattr(value, name)
-        if part is None or name not in _QUOTED:
+        if part is None or name not in quoted:
             found.append(part)
             continue
-        for text in part.values() if isinstance(part, dict) else [part]:
-            _check_length(text, _QUOTED[name])
+        texts = part.values() if isinstance(part, dict) else part
+        for text in [texts] if isinstance(texts, str) else texts:
+            _check_length(text, quoted[name])
         found += part if isinstance(part, dict) else ()
     return found

@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Meta
 
 from gpuexplorer.core.ceilings import Ceilings
-from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.fields import Count, Seconds
 from gpuexplorer.core.result import Phases, Traffic
 from gpuexplorer.core.sample import Reading
@@ -26,7 +25,7 @@ from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import MAX_READINGS, RunRecord
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import MAX_PAST, MAX_PINS
-from gpuexplorer.gui.model.part_file import check_config, check_texts
+from gpuexplorer.gui.model.part_file import check_config, check_texts, require
 from gpuexplorer.gui.model.session_arrays import LATEST_NS, LONGEST_S, Arrays, one_batch
 from gpuexplorer.workloads.loader import MAX_SOURCE_B, SOURCE_SUFFIXES
 from gpuexplorer.workloads.programs import SUFFIX as PYTHON
@@ -151,11 +150,6 @@ def run_part(record: RunRecord, label: str, shift_s: float) -> RunPart:
     )
 
 
-def _require(condition: bool, what: str) -> None:
-    if not condition:
-        raise InputError(what)
-
-
 def record_of(part: RunPart, arrays: Arrays) -> RunRecord:
     """Return a run as it was received; InputError when its arrays do not fit."""
     record = RunRecord(part.prepared, max_noise=part.max_noise)
@@ -175,20 +169,20 @@ def check_document(document: SessionDocument) -> None:
     """Raise InputError for what no session can hold: texts, and references that lead nowhere."""
     check_texts(msgspec.structs.replace(document, kernels={}, notes=""))
     runs = range(len(document.runs))
-    _require(document.current is None or document.current in runs, "it names a run it has not")
-    _require(all(pin.run in runs for pin in document.pins), "a ghost names a run it has not")
+    require(document.current is None or document.current in runs, "it names a run it has not")
+    require(all(pin.run in runs for pin in document.pins), "a ghost names a run it has not")
     numbers = [pin.number for pin in document.pins]
-    _require(len(set(numbers)) == len(numbers), "two ghosts have one number")
+    require(len(set(numbers)) == len(numbers), "two ghosts have one number")
     for past in document.past:
         low, middle, high = past.range_s
-        _require(past.start_s <= past.end_s, "an earlier run at an odd time")
-        _require(low <= middle <= high, "an odd earlier run")
+        require(past.start_s <= past.end_s, "an earlier run at an odd time")
+        require(low <= middle <= high, "an odd earlier run")
     for run in document.runs:
         check_config(run.prepared.config)
         times = [reading.t_ns for reading in run.readings]
-        _require(all(0 <= t <= LATEST_NS for t in times), "a reading at an odd time")
-        _require(0 <= run.prepared.resolution_s < LONGEST_S, "a clock of an odd resolution")
-        _require(0 <= run.prepared.flops < 1e30, "an odd number of operations")
+        require(all(0 <= t <= LATEST_NS for t in times), "a reading at an odd time")
+        require(0 <= run.prepared.resolution_s < LONGEST_S, "a clock of an odd resolution")
+        require(0 <= run.prepared.flops < 1e30, "an odd number of operations")
     for source in document.kernels.values():
         check_source(source)
 
@@ -196,7 +190,7 @@ def check_document(document: SessionDocument) -> None:
 def check_source(source: WorkloadSource) -> None:
     """Raise InputError for sources that are far too long, or have odd names."""
     texts = {MANIFEST_NAME: source.manifest, **source.files}
-    _require(all(len(t) <= MAX_SOURCE_B for t in texts.values()), "a source far too long")
+    require(all(len(t) <= MAX_SOURCE_B for t in texts.values()), "a source far too long")
     for file in source.files:
         known = file.endswith((*SOURCE_SUFFIXES, PYTHON))
-        _require(known and bool(_FILE_NAME.fullmatch(file)), "a source has an odd name")
+        require(known and bool(_FILE_NAME.fullmatch(file)), "a source has an odd name")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import cast
 
 import msgspec
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
@@ -28,6 +27,7 @@ from gpuexplorer.engine.accesses import middle_looks
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
+from gpuexplorer.gui.model.accesses_file import HeldAccesses
 from gpuexplorer.gui.model.warp import grid_words, picture
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.kernel_worker import Answer, KernelWorker, Question
@@ -56,8 +56,6 @@ NOTHING_YET = (
 
 Tried = tuple[RunConfig, str, AccessLook]
 """A configuration, its source's SHA-256, and where it was looked at."""
-Recorded = tuple[AccessProfile, AccessProfile | None, RunConfig | None, Tried | None]
-"""What is shown, what it is held against and of which configuration, and what was counted."""
 
 
 class AccessesJob(EngineJob):
@@ -129,6 +127,8 @@ class AccessesView(RecordingView):
         self._look = AccessLook()
         self._tried: Tried | None = None
         """What was counted last, or could not be."""
+        self._stays = False
+        """Whether what is shown was brought, and stays until the knobs move."""
         self.count_button = button("Count accesses", "countAccessesButton", act=self.count)
         self.launch_box = QSpinBox()
         self.launch_box.setObjectName("accessLaunchBox")
@@ -231,8 +231,12 @@ class AccessesView(RecordingView):
             tr(why_not or "Run one block on the CPU device and note what its threads access")
         )
         self.say(why_not or self._headline() if self.shown is not None else "", why_not)
-        wants = self.shown is not None and not why_not and wanted is not None
-        if wants and self._tried != (wanted, session.experiment.workload.sha256, self._look):
+        if self.shown is None or why_not or wanted is None:
+            return
+        present = wanted, session.experiment.workload.sha256, self._look
+        if self._stays:
+            self._stays, self._tried = False, (wanted, present[1], self.shown.look)
+        if self._tried != present:
             self.count()
 
     def _headline(self) -> str:
@@ -244,7 +248,7 @@ class AccessesView(RecordingView):
     def hold_against(self, config: RunConfig) -> None:
         """Hold what is counted from now on against another configuration of the same kernel."""
         self._against, self.beside, self._look = config, None, AccessLook()
-        self._tried = None
+        self._stays, self._tried = False, None
 
     def count(self) -> None:
         """Count the accesses of the chosen warp with the present knobs."""
@@ -271,7 +275,7 @@ class AccessesView(RecordingView):
         steps = plan.steps if unknown else ()
         job = AccessesJob(session.worker, config, workload, self._look, missing, steps)
         job.ended.connect(self._counted)
-        self._tried = (config, workload.sha256, self._look)
+        self._stays, self._tried = False, (config, workload.sha256, self._look)
         if session.jobs.begin(job):
             self._job = job
         self.refresh()
@@ -312,24 +316,14 @@ class AccessesView(RecordingView):
 
     # ---- showing
 
-    def show_profile(self, profile: AccessProfile) -> None:
-        """Show what was counted, and ask the compiler what becomes of it."""
+    def show_profile(self, profile: AccessProfile, origin: str = "") -> None:
+        """Show what was counted, here or in the file ``origin``."""
         self.shown = profile
-        self._asked += 1
-        experiment = self._session.experiment
-        question = Question(
-            ticket=self._asked,
-            workload=experiment.workload,
-            request=experiment.knobs.request(),
-            arch=self._architecture(),
-            python=self._session.options.python,
-            listed=True,
-        )
-        self._worker.ask(question)
+        self._compile(profile)
         device = self._session.experiment.device
         units = device.compute_units if device is not None else 1
         at_once = max(1, profile.config.threads or units)
-        self.caption.show_caption(Caption.of([profile]))
+        self.take_caption(profile, profile.device.name, origin)
         self.grid.show_profile(profile, at_once)
         self.place.setText(tr(f"{place_words(profile)} · {grid_words(profile, at_once)}"))
         self._show_sheet(profile)
@@ -341,15 +335,41 @@ class AccessesView(RecordingView):
             self.pages.setCurrentWidget(self.split)
             self._share_height()
 
-    def recorded(self) -> object | None:
-        """Return what is shown, for another window of this process."""
-        return self.shown and (self.shown, self.beside, self._against, self._tried)
+    def _compile(self, profile: AccessProfile) -> None:
+        """Ask the compiler what becomes of what was counted, where the knobs still say that."""
+        self._asked += 1
+        experiment, now, caption = (
+            self._session.experiment, self._session.config, Caption.of([profile])
+        )  # fmt: skip
+        if caption.moved(now) or caption.outdated(now, experiment.workload.sha256):
+            return
+        question = Question(
+            ticket=self._asked,
+            workload=experiment.workload,
+            request=experiment.knobs.request(),
+            arch=self._architecture(),
+            python=self._session.options.python,
+            listed=True,
+        )
+        self._worker.ask(question)
 
-    def show_recorded(self, recorded: object) -> None:
-        """Show what another window of this process had."""
-        profile, self.beside, self._against, self._tried = cast("Recorded", recorded)
-        self._look = profile.look
-        self.show_profile(profile)
+    def held(self) -> HeldAccesses | None:
+        """Return what is shown, for a session file; None without anything."""
+        if self.shown is None:
+            return None
+        return HeldAccesses(self.shown, self.beside, self._against, self.origin)
+
+    def show_held(self, held: HeldAccesses | None) -> None:
+        """Show it again; None: nothing. It stays as it is until the knobs move."""
+        self._look, self._tried, self._stays = AccessLook(), None, held is not None
+        self.beside, self._against = (held.beside, held.against) if held else (None, None)
+        if held is not None:
+            self._look = held.profile.look
+            self.show_profile(held.profile, held.origin)
+        elif self.shown is not None:
+            self.shown = None
+            self._asked += 1  # no answer of the compiler is wanted any more
+            self.let_go()
 
     def _share_height(self) -> None:
         """Give the pictures what they need, and the table with its notes the rest."""

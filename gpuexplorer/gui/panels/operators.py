@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import cast
 
 import msgspec
 from PySide6.QtCore import Qt, Signal, Slot
@@ -13,7 +12,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.operators import FAMILY_COLOURS, OTHER, operator_chart
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.language import tr
@@ -22,7 +20,8 @@ from gpuexplorer.core.sharing import shared
 from gpuexplorer.core.units import count, listed, quantity
 from gpuexplorer.exchange.operator_trace import write_operator_trace
 from gpuexplorer.gui.export import CHARTS, Exported
-from gpuexplorer.gui.operators_job import OperatorsJob, RecordedProfile
+from gpuexplorer.gui.model.flame import RecordedProfile
+from gpuexplorer.gui.operators_job import OperatorsJob
 from gpuexplorer.gui.panels.recording_view import RecordingView, column_of
 from gpuexplorer.gui.plots.flame import FlamePlot
 from gpuexplorer.gui.session import Session
@@ -169,7 +168,7 @@ class OperatorsView(RecordingView):
         """Show what was recorded."""
         self.shown = recorded
         profile = recorded.profile
-        self.caption.show_caption(Caption.of([profile]))
+        self.take_caption(profile, profile.device.name, recorded.origin)
         self.plot.show_flame(recorded.flame)
         sheet = sheet_of(profile)
         self.table.show_sheet(sheet)
@@ -178,13 +177,22 @@ class OperatorsView(RecordingView):
         self.status.setText(tr(_headline(profile)))
         self.pages.setCurrentWidget(self.split)
 
-    def recorded(self) -> object | None:
-        """Return what is shown, for another window of this process."""
+    def held(self) -> RecordedProfile | None:
+        """Return what is shown, for a session file; None without anything."""
         return self.shown
 
-    def show_recorded(self, recorded: object) -> None:
-        """Show what another window of this process had."""
-        self.show_profile(cast("RecordedProfile", recorded))
+    def show_held(self, held: RecordedProfile | None) -> None:
+        """Show it again; None: nothing."""
+        if held is not None:
+            self.show_profile(held)
+        elif self.shown is not None:
+            self.shown = None
+            self.plot.show_flame(None)
+            self._colour()
+            self.let_go()
+
+    def close_down(self) -> None:
+        """End nothing: what is recorded is recorded in the session's engine."""
 
     def _picked_in_plot(self, name: str) -> None:
         self.plot.pick(name)

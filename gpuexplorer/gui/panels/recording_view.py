@@ -15,7 +15,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gpuexplorer.charts.caption import Caption, Measured
 from gpuexplorer.core.language import tr
+from gpuexplorer.gui.model.part_file import origin_words
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.words import EmptyState, Words
@@ -37,6 +39,8 @@ class RecordingView(QWidget):
         self.setBackgroundRole(self.palette().ColorRole.Base)
         self._session = session
         self._name = name
+        self.origin = ""
+        """The session file that what is shown comes from; empty where it was recorded here."""
         self.status = Words()
         self.status.setObjectName(f"{name}Status")
         self.status.setProperty("role", "muted")
@@ -80,6 +84,19 @@ class RecordingView(QWidget):
     def refresh(self) -> None:
         """Say whether the present knobs can be recorded."""
         raise NotImplementedError
+
+    def take_caption(self, profile: Measured, device: str, origin: str) -> None:
+        """Say what was recorded, and where it comes from."""
+        self.origin = origin
+        words = origin_words(origin, device) if origin else ""
+        self.caption.show_caption(Caption.of([profile]), words)
+
+    def let_go(self) -> None:
+        """Show nothing but what there will be to see."""
+        self.origin = ""
+        self.caption.show_caption(None)
+        self.pages.setCurrentWidget(self.empty)
+        self.refresh()
 
     def follow_caption(self, *, measuring: bool) -> None:
         """Say whether what is shown was measured with the present knobs and source."""

@@ -50,8 +50,43 @@ class ResultView(Protocol):
         """End what it has started."""
 
 
-class ResultTab(LateView):
-    """A ``Part`` of session files; ``make`` makes its view, and ``codec`` is how it is kept.
+class KeptTab(LateView):
+    """A ``Part`` of session files, whose view is made when first wanted.
+
+    ``codec`` is how it is kept. The view has ``held``, ``show_held`` and ``close_down``, as a
+    ``ResultView`` has them.
+    """
+
+    @abstractmethod
+    def codec(self) -> Codec:
+        """Return what reads and writes what the view holds."""
+
+    def held(self) -> Any:
+        """Return what is shown; None when there is nothing to keep."""
+        return cast("ResultView", self.view).held() if self.view is not None else None
+
+    def encode(self, held: object) -> bytes:
+        """Return it as JSON."""
+        return self.codec().encode(held)
+
+    def decode(self, data: bytes, origin: str) -> object:
+        """Read it; InputError when it is not of this kind."""
+        found: object = self.codec().decode(data, origin)
+        return found
+
+    def show_held(self, held: object | None) -> None:
+        """Show something else; None: nothing."""
+        if held is not None or self.view is not None:
+            cast("ResultView", self.made()).show_held(held)
+
+    def close_down(self) -> None:
+        """End what the view has started."""
+        if self.view is not None:
+            cast("ResultView", self.view).close_down()
+
+
+class ResultTab(KeptTab):
+    """A tab whose result can be exported; ``make`` makes its view.
 
     ``notice`` and ``message`` are for the window; ``restored`` carries a configuration that the
     knobs shall take; ``changed`` says that something else is shown.
@@ -80,41 +115,10 @@ class ResultTab(LateView):
             getattr(view, signal).connect(getattr(self, signal))
         return view
 
-    @abstractmethod
-    def codec(self) -> Codec:
-        """Return what reads and writes what the view holds."""
-
     @property
     def result(self) -> ResultView | None:
         """The view; None before it was first wanted."""
         return cast("ResultView | None", self.view)
-
-    def close_down(self) -> None:
-        """End what the view has started."""
-        if self.result is not None:
-            self.result.close_down()
-
-    # ---- in a session file
-
-    def held(self) -> Any:
-        """Return what is shown; None when there is nothing to keep."""
-        return self.result.held() if self.result is not None else None
-
-    def encode(self, held: object) -> bytes:
-        """Return it as JSON."""
-        return self.codec().encode(held)
-
-    def decode(self, data: bytes, origin: str) -> object:
-        """Read it; InputError when it is not of this kind."""
-        found: object = self.codec().decode(data, origin)
-        return found
-
-    def show_held(self, held: object | None) -> None:
-        """Show something else; None: nothing."""
-        if held is not None or self.view is not None:
-            self.made()
-            assert self.result is not None
-            self.result.show_held(held)
 
     @property
     def has_result(self) -> bool:

@@ -1,16 +1,18 @@
-"""The views with a result of their own, but for the comparison, made when they are wanted."""
+"""The views with something of their own, but for the comparison, made when they are wanted."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from gpuexplorer.gui.panels.result_tab import Codec, ResultTab
+from gpuexplorer.gui.panels.result_tab import Codec, KeptTab, ResultTab
 from gpuexplorer.gui.session import Session
 
 if TYPE_CHECKING:
+    from gpuexplorer.gui.panels.accesses import AccessesView
     from gpuexplorer.gui.views.blockmap import BlockMapView
     from gpuexplorer.gui.views.lab import LabView
     from gpuexplorer.gui.views.sweep import SweepView
@@ -138,3 +140,56 @@ class LabTab(ResultTab):
         self.made()
         assert self.lab is not None
         self.lab.open_study(held[0])
+
+
+class OperatorsTab(KeptTab):
+    """The operators of an iteration; ``restored`` is its view's."""
+
+    restored = Signal(object)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__("operatorsTab", self._make_view)
+        self._session = session
+
+    def _make_view(self) -> QWidget:
+        from gpuexplorer.gui.panels.operators import OperatorsView
+
+        view = OperatorsView(self._session)
+        view.restored.connect(self.restored)
+        return view
+
+    def codec(self) -> Codec:
+        """Return what reads and writes recorded operators."""
+        from gpuexplorer.gui.model import operators_file
+
+        return operators_file
+
+
+class AccessesTab(KeptTab):
+    """The accesses of a warp; ``restored`` and ``requests_counted`` are its view's."""
+
+    restored = Signal(object)
+    requests_counted = Signal(object)
+
+    def __init__(self, session: Session, architecture: Callable[[], str]) -> None:
+        """``architecture`` returns the one that they are held against."""
+        super().__init__("accessesTab", self._make_view)
+        self._session, self._architecture = session, architecture
+
+    def _make_view(self) -> QWidget:
+        from gpuexplorer.gui.panels.accesses import AccessesView
+
+        view = AccessesView(self._session, self._architecture)
+        view.restored.connect(self.restored)
+        view.requests_counted.connect(self.requests_counted)
+        return view
+
+    def codec(self) -> Codec:
+        """Return what reads and writes counted accesses."""
+        from gpuexplorer.gui.model import accesses_file
+
+        return accesses_file
+
+    def counting(self) -> AccessesView:
+        """Return the view, made now or before."""
+        return cast("AccessesView", self.made())
