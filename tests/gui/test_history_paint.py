@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QFont, QFontMetrics
+from PySide6.QtGui import QFont, QFontMetrics, QPaintEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.history_columns import place_of
-from gpuexplorer.gui.panels import history_paint
+from gpuexplorer.gui.panels import history_paint, history_table
 from gpuexplorer.gui.panels.history import HistoryPanel
 from gpuexplorer.gui.panels.history_model import HistoryModel
 from gpuexplorer.gui.panels.history_paint import RowPainter
@@ -120,6 +120,30 @@ def test_scrolling_paints_the_rows_that_come_into_view(qtbot: QtBot, painted: Pa
         return bool(painted.rows) and min(painted.rows) >= last - 1
 
     until(qtbot, those_alone)  # once the window is laid out
+
+
+def test_a_screen_of_rows_is_painted_in_parts_where_it_takes_long(
+    qtbot: QtBot, painted: Painted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = painted.panel.table
+    paints: list[list[int]] = []
+    paint = table.paintEvent
+
+    def noted(event: QPaintEvent) -> None:
+        painted.rows.clear()
+        paint(event)
+        paints.append(list(painted.rows))
+
+    monkeypatch.setattr(table, "paintEvent", noted)
+    monkeypatch.setattr(history_table, "PART_S", 0.0)
+    table.verticalScrollBar().setValue(table.verticalScrollBar().maximum())
+    last = painted.model.rowCount() - 1
+    until(qtbot, lambda: any(last in rows for rows in paints))
+    assert all(len(rows) == 1 for rows in paints), "each goes on where the one before ended"
+    assert len(paints) > 3
+    paints.clear()
+    table.viewport().grab()
+    assert any(last in rows for rows in paints), "a picture has all of them"
 
 
 def test_a_run_that_changed_is_painted_alone(qtbot: QtBot, painted: Painted) -> None:

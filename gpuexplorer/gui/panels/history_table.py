@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -45,6 +47,9 @@ ROW_HEIGHT = 22
 NEAR = 12
 """Rows beyond the edges that are asked for with the seen ones."""
 STAR, TIME = place_of("star"), place_of("time")
+PART_S = 0.006
+"""How long rows are painted at a time that have just come into view: a slow machine takes longer
+than a frame for a screen of them, and paints the rest after what waits meanwhile."""
 MAX_CHOSEN = 5000
 """Rows that something is done to at once."""
 
@@ -79,6 +84,8 @@ class HistoryTable(QTableView):
         self.can_undo = False
         """Whether Ctrl+Z here brings deleted runs back; else it is the window's."""
         self._painter = RowPainter()
+        self._in_parts = False
+        """Whether what is painted next has just come into view."""
         self._chosen_ids: list[str] = []
         self._current = -1
         self._was_at = 0
@@ -87,6 +94,7 @@ class HistoryTable(QTableView):
         runs.seen = self.seen
         runs.modelAboutToBeReset.connect(self._before_reset)
         runs.modelReset.connect(self._after_reset)
+        runs.modelReset.connect(self._paint_in_parts)
         runs.rowsInserted.connect(self._inserted)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
@@ -345,8 +353,18 @@ class HistoryTable(QTableView):
         """Let go of words that are laid out and were not in sight lately."""
         self._painter.let_go()
 
+    def _paint_in_parts(self) -> None:
+        self._in_parts = True
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        """Scroll; a picture that is taken of the table at rest is painted at once."""
+        self._in_parts = True
+        super().scrollContentsBy(dx, dy)
+
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the rows that are to be drawn."""
+        """Draw the rows that are to be drawn, or the first of those that have come into view."""
+        until = time.perf_counter() + (PART_S if self._in_parts else math.inf)
+        self._in_parts = False
         painter = QPainter(self.viewport())
         painter.setFont(self.font())
         self._painter.set_font(self.font())
@@ -358,13 +376,19 @@ class HistoryTable(QTableView):
             return
         chosen, width = self._parts(), max(cell.x + cell.width for cell in cells)
         for place in range(first, (last if last >= 0 else self._runs.rowCount() - 1) + 1):
+            top = self.rowViewportPosition(place)
+            if place > first and time.perf_counter() > until:
+                self._in_parts = True
+                area.setTop(top)
+                self.viewport().update(area)
+                break
             words, colours = self._runs.painted(place)
             back = look.other if place % 2 else look.base
             if any(place in part for part in chosen):
                 back = look.chosen
             self._painter.draw_row(
                 painter,
-                QRect(0, self.rowViewportPosition(place), width, for_text(ROW_HEIGHT)),
+                QRect(0, top, width, for_text(ROW_HEIGHT)),
                 cells,
                 [words[cell.section] for cell in cells],
                 back,
