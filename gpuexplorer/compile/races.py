@@ -46,6 +46,11 @@ _ADDED = re.compile(r"[-+?:,&|^<>=!]")
 _LONGEST_SUM = 1000
 """Characters of a value that is a sum; a longer one is a table."""
 _THREAD = re.compile(r"\bthreadIdx\s*\.\s*([xyz])\b")
+_RANK = re.compile(
+    r"\b(?:\w+::)*(\w+|this_thread_block\s*\(\s*\))\s*\.\s*thread_rank\s*\(\s*\)"
+)
+_BLOCK = re.compile(r"\b(?:auto|thread_block)\s*&?\s+(\w+)\s*=[\s\w:]*\bthis_thread_block\b")
+"""A thread's rank, and the names of its block, in which no two threads have one rank."""
 _MERGED = re.compile(r"[^\w\s.+*-]")
 """What may give several threads one number."""
 _BELOW = re.compile(r"([^<>=!]+)<(=?)([^<>=!]+)")
@@ -102,11 +107,22 @@ class _Numbers:
 
     def __init__(self, text: str, apart: Collection[str]) -> None:
         self._apart = apart
-        self._axes = frozenset(_THREAD.findall(text))
+        self._axes = frozenset(_THREAD.findall(text) or "x")
+        self._blocks = frozenset(_BLOCK.findall(text))
         self._values: defaultdict[str, list[str]] = defaultdict(list)
-        for name, value in assigned(text):
+        for name, value in assigned(self.without_ranks(text)):
             self._values[name].append(value)
         self._counting: dict[str, bool] = {}
+
+    def without_ranks(self, text: str) -> str:
+        """Return a text with a thread's numbers in the place of its rank in the block."""
+        numbers = " + ".join(f"threadIdx.{axis}" for axis in sorted(self._axes))
+
+        def written(rank: re.Match[str]) -> str:
+            whole = rank[1] in self._blocks or rank[1].startswith("this_thread_block")
+            return numbers if whole else rank[0]
+
+        return _RANK.sub(written, text)
 
     def count_threads(self, name: str) -> bool:
         """Return whether a variable may differ by one between two threads."""
@@ -142,7 +158,7 @@ class _Numbers:
             for one, other in (sides, sides[::-1]) if len(sides) == 2 else ():
                 if not any(map(self.count_threads, _WORD.findall(other))):
                     pinned |= self._told(one)
-        return bool(self._axes) and pinned >= self._axes
+        return pinned >= self._axes
 
     def leave_one_out(self, condition: str) -> bool:
         """Return whether a condition holds for all threads of a block but one at most."""
@@ -295,12 +311,12 @@ class _Reader:
             for part in statement.parts:
                 before = self.statement(part, before)
             return before
-        waits = self._waits(statement.condition)
+        condition, numbers = self._numbers.without_ranks(statement.condition), self._numbers
+        waits = self._waits(condition)
         written: _Written = {} if waits else before
         self._look_at_fixed(statement.start, statement.parts[0].start, dict(written))
         if statement.is_loop:
-            return self._loop(statement, written, waits)
-        condition, numbers = statement.condition, self._numbers
+            return self._loop(statement, condition, written, waits)
         first, *others = statement.parts
         plain = statement.kind == "if"
         alone = plain and numbers.leave_one(condition)
@@ -322,10 +338,12 @@ class _Reader:
         staying = [way for way, leaves in zip(ways, [*left, False], strict=False) if not leaves]
         return {at: offset for way in staying for at, offset in way.items()}
 
-    def _loop(self, statement: Statement, written: _Written, waits: bool) -> _Written:
+    def _loop(
+        self, statement: Statement, condition: str, written: _Written, waits: bool
+    ) -> _Written:
         many, again = self._many, self._again
         for _ in range(1 if again else 2):  # what one round writes the next reads
-            self._many = many and self._numbers.keep_most(statement.condition)
+            self._many = many and self._numbers.keep_most(condition)
             for part in statement.parts:
                 written = self.statement(part, written)
             written = {} if waits else written

@@ -99,6 +99,13 @@ RIGHT = {
     "one thread's word, and the others leave": (
         "if (t == 0) factor = x[0]; else return;\ny[i] = factor;"
     ),
+    "one thread's word behind a barrier, by its rank": (
+        "if (b.thread_rank() == 0) factor = x[0];\nb.sync();\ny[i] = x[i] * factor;"
+    ),
+    "one thread's word where the others are gone, by its rank": (
+        "if (b.thread_rank() == 0) factor = x[0];\nif (b.thread_rank() > 0) return;\n"
+        "y[i] = factor;"
+    ),
     "one thread's word in rounds of its own": (
         "if (t == 0) factor = x[0];\nfor (int k = 0; k < n; ++k) { if (t != 0) continue;\n"
         "y[k] = factor; }"
@@ -171,6 +178,13 @@ WRONG = {
         "if (t < 32) { volatile float *v = s; v[t] += v[t + 32]; v[t] += v[t + 16]; }", 3,
     ),
     "one thread's word": ("if (t == 0) factor = x[0];\ny[i] = x[i] * factor;", 2),
+    "one thread's word, by its rank": (
+        "if (b.thread_rank() == 0) factor = x[0];\ny[i] = x[i] * factor;", 2,
+    ),
+    "one thread's word, by the rank in a variable": (
+        "int r = cg::this_thread_block().thread_rank();\nif (r == 0) factor = x[0];\n"
+        "y[i] = x[i] * factor;", 3,
+    ),
     "one thread's word, in braces and guarded": (
         "if (threadIdx.x == 0) { factor = x[0]; }\nif (i < n) y[i] = x[i] * factor;", 2,
     ),
