@@ -46,9 +46,7 @@ _ADDED = re.compile(r"[-+?:,&|^<>=!]")
 _LONGEST_SUM = 1000
 """Characters of a value that is a sum; a longer one is a table."""
 _THREAD = re.compile(r"\bthreadIdx\s*\.\s*([xyz])\b")
-_RANK = re.compile(
-    r"\b(?:\w+::)*(\w+|this_thread_block\s*\(\s*\))\s*\.\s*thread_rank\s*\(\s*\)"
-)
+_RANK = re.compile(r"\b(?:\w+::)*(\w+|this_thread_block\s*\(\s*\))\s*\.\s*thread_rank\s*\(\s*\)")
 _BLOCK = re.compile(r"\b(?:auto|thread_block)\s*&?\s+(\w+)\s*=[\s\w:]*\bthis_thread_block\b")
 """A thread's rank, and the names of its block, in which no two threads have one rank."""
 _MERGED = re.compile(r"[^\w\s.+*-]")

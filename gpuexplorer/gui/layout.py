@@ -155,7 +155,7 @@ class Panels(QSplitter):
 
     @property
     def parts(self) -> dict[str, ResultTab]:
-        """The views whose results go into session files, by name."""
+        """The views whose results are exported, and go into session files, by name there."""
         return {
             "sweep": self.sweep,
             "tuning": self.tune,

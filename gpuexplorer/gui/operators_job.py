@@ -26,4 +26,4 @@ class OperatorsJob(EngineJob):
     def work(self) -> object:
         """Record, and lay out the flame chart."""
         profile = self.operators(self._config, self._workload, shapes=self._shapes)
-        return RecordedProfile(profile, Flame(profile), self._workload.manifest.title)
+        return RecordedProfile(profile, Flame(profile))

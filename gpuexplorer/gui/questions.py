@@ -17,10 +17,9 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.gui.model.fit import first_knobs
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.panels.compare import CompareTab
-from gpuexplorer.gui.panels.tabs import LabTab
+from gpuexplorer.gui.panels.tabs import AccessesTab, LabTab
 from gpuexplorer.gui.places import Places
 from gpuexplorer.gui.session import Session
-from gpuexplorer.gui.widgets.late import LateView
 from gpuexplorer.workloads.loader import own_root
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class Bench:
     places: Places
     compare: CompareTab
     lab: LabTab
-    accesses: LateView
+    accesses: AccessesTab
     kernel: QWidget
 
 
@@ -137,7 +136,7 @@ class BlockShape(_Compared):
             "The two are measured in turns meanwhile."
         )
         self._configs = [experiment.config(knobs) for knobs in (wide, tall)]
-        view = cast("AccessesView", self._bench.accesses.made())
+        view = self._bench.accesses.counting()
         if self._view is None:
             view.counted.connect(self._counted)
             self._view = view

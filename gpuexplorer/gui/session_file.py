@@ -67,6 +67,8 @@ class _Opened:
     contents: SessionContents
     live: Live
     parts: dict[str, object]
+    lost: tuple[InputError, ...] = ()
+    """Why parts of what the window before this one left cannot be shown."""
 
 
 @dataclass
@@ -319,11 +321,16 @@ class SessionFiles(QObject):
 
             contents, live = open_session(path, ticket, origin)
             shown = [(name, data) for name, data in contents.parts.items() if name in parts]
-            try:
-                documents = {name: parts[name].decode(data, origin) for name, data in shown}
-            except InputError as error:
-                raise damaged(path, error.what) from None
-            return _Opened(contents, live, documents)
+            documents: dict[str, object] = {}
+            lost: list[InputError] = []
+            for name, data in shown:
+                try:
+                    documents[name] = parts[name].decode(data, origin)
+                except InputError as error:
+                    if origin:
+                        raise damaged(path, error.what) from None
+                    lost.append(error)  # what this window shows is not lost with it
+            return _Opened(contents, live, documents, tuple(lost))
 
         self._tasks.do(f"opening {path.name}", work, partial(self._read, path))
 
@@ -352,6 +359,8 @@ class SessionFiles(QObject):
         self._saved = None if left.modified else self._authored()
         Path(left.session).unlink(missing_ok=True)
         self._replaced()
+        for error in opened.lost:
+            self.notice.emit(Notice("bad", f"{capital(str(error))}.", detail=error.detail))
         if left.live:
             self._session.begin_by_itself()
 

@@ -27,8 +27,8 @@ class Sampler:
     """Hands readings of the watched device to ``on_reading``, as its id and the reading.
 
     ``on_reading`` is called from the sampler's own thread, which starts with the first device.
-    Nothing here raises: a source that fails is closed and logged; one more reading, without any
-    figure, says so, and its device has no others.
+    Nothing here raises: a source that fails is closed and logged, and readings without any figure
+    say so from then on.
     """
 
     def __init__(
@@ -43,6 +43,8 @@ class Sampler:
         self._say_again = False
         self._missing: dict[str, str] = {}
         """What the open source said is missing, and why, where it has not come since."""
+        self._told: set[str] = set()
+        """What it has told."""
         self.latest: Reading | None = None
         """The watched device's latest reading."""
         self._thread: threading.Thread | None = None
@@ -103,7 +105,7 @@ class Sampler:
                 due = max(due + self._period_s, time.monotonic())
 
     def _opened(self, device: DeviceInfo | None) -> TelemetrySource | None:
-        self._missing = {}
+        self._missing, self._told = {}, set()
         if device is None:
             return None
         try:
@@ -113,21 +115,21 @@ class Sampler:
             return None
 
     def _read(self, device: DeviceInfo, source: TelemetrySource) -> TelemetrySource | None:
-        """Read once and hand it on; return the source, or None when it failed and was closed."""
-        found: TelemetrySource | None = source
+        """Read once and hand it on; return what is read from then on."""
         try:
             self.latest = reading = self._reading(source)
+            self._on_reading(device.id, reading)
         except Exception as error:  # noqa: BLE001 - as above
             _log.exception("telemetry of %s ended", device.id)
             _close(source)
-            self.latest = found = None
-            missing = {**dict.fromkeys(FIELD_TITLES, f"it failed: {error}"), **self._missing}
-            reading = Reading(t_ns=time.perf_counter_ns(), source=source.name, missing=missing)
-        self._on_reading(device.id, reading)
-        return found
+            name = source.name if self.latest is None else self.latest.source
+            why = dict.fromkeys(self._told, f"it failed: {error}")
+            return None if isinstance(source, _Failed) else _Failed(name, why)
+        return source
 
     def _reading(self, source: TelemetrySource) -> Reading:
         reading = source.read()
+        self._told |= {f for f in FIELD_TITLES if getattr(reading, f) is not None}
         self._missing.update(reading.missing)
         for field in [f for f in self._missing if getattr(reading, f, None) is not None]:
             del self._missing[field]  # it has come since
@@ -135,6 +137,24 @@ class Sampler:
             self._say_again = False
             reading = msgspec.structs.replace(reading, missing=dict(self._missing))
         return reading
+
+
+class _Failed(TelemetrySource):
+    """Stands for a source that failed: it says so, and gives no figure."""
+
+    def __init__(self, name: str, missing: dict[str, str]) -> None:
+        self._name, self._missing = name, missing
+
+    @classmethod
+    def open(cls, device: DeviceInfo) -> None:
+        """Open nothing: a device's sources are in ``ladder``."""
+
+    def read(self) -> Reading:
+        """Return what is missing, and why."""
+        return Reading(t_ns=time.perf_counter_ns(), source=self._name, missing=self._missing)
+
+    def close(self) -> None:
+        """Do nothing: what failed is closed."""
 
 
 def _same_hardware(one: DeviceInfo | None, other: DeviceInfo | None) -> bool:

@@ -107,6 +107,59 @@ def test_a_warp_is_counted_and_drawn_again_as_the_block_moves(
     assert "C[row * N + col]" in (tmp_path / "a.csv").read_text(encoding="utf-8")
 
 
+def test_what_a_file_brings_stays_until_a_knob_moves(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window()
+    session, knobs = window.session, window.session.experiment
+    session.live_at_start = False
+    until(qtbot, lambda: knobs.devices is not None)
+    knobs.set_workload("matmul")
+    knobs.set_variant("naive")
+    knobs.set_size("N", 64)
+    knobs.set_block((32, 8, 1))
+    window.panels.places.show_view(window.panels.accesses)
+    view = window.panels.accesses.counting()
+    until(qtbot, view.count_button.isEnabled)
+    view.count()
+    counted(qtbot, view, (32, 8, 1))
+    until(qtbot, lambda: view.shown is not None and view.shown.compiled is not None)
+    file = tmp_path / "a.gpux"
+    window.sessions.write(file)
+    until(qtbot, lambda: window.sessions.path == file)
+    knobs.set_block((8, 8, 1))
+    session.knobs_changed.emit()
+    counted(qtbot, view, (8, 8, 1))
+    until(qtbot, lambda: session.jobs.current is None)
+
+    counts: list[object] = []
+    count = view.count
+
+    def noted() -> None:
+        counts.append(knobs.knobs.block)
+        count()
+
+    monkeypatch.setattr(view, "count", noted)
+    window.sessions.may_close = lambda: True  # type: ignore[method-assign]
+    window.sessions.open(file)
+    until(qtbot, lambda: view.origin == "a.gpux")
+    until(qtbot, lambda: not view._recount.isActive())
+    assert view.shown is not None and view.shown.block == (32, 8, 1) and not counts
+    assert "requests of" in view.status.text()
+    window.sessions.back()
+    until(qtbot, lambda: view.origin == "" and not view._recount.isActive())
+    assert view.shown.block == (8, 8, 1) and not counts
+    window.sessions.open(file)
+    until(qtbot, lambda: view.origin == "a.gpux")
+    window.panels.places.show_view(window.panels.compare)
+    knobs.set_block((16, 4, 1))
+    session.knobs_changed.emit()
+    assert not counts
+    window.panels.places.show_view(window.panels.accesses)
+    counted(qtbot, view, (16, 4, 1))
+    assert counts == [(16, 4, 1)] and view.origin == ""
+
+
 ROWS = """
 __global__ void addOne(const float *A, float *B, int N)
 {

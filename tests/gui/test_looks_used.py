@@ -148,7 +148,7 @@ def recorded(qtbot: QtBot, window: MainWindow) -> Scenes:
     operators = panels.operators.view
     assert isinstance(operators, OperatorsView)
     profile = made_profile(shapes=True)
-    operators.show_profile(RecordedProfile(profile, Flame(profile), "A little net"))
+    operators.show_profile(RecordedProfile(profile, Flame(profile)))
     operators.refresh()
     yield "recorded operators", window
 

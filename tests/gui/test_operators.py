@@ -79,7 +79,7 @@ def shown(qtbot: QtBot, open_window: OpenWindow) -> OperatorsView:
     view = window.panels.operators.view
     assert isinstance(view, OperatorsView)
     profile = made_profile(shapes=True)
-    view.show_profile(RecordedProfile(profile, Flame(profile), "A little net"))
+    view.show_profile(RecordedProfile(profile, Flame(profile)))
     view.refresh()
     return view
 
@@ -170,7 +170,7 @@ def test_a_profile_is_dim_beside_another_source(qtbot: QtBot, open_window: OpenW
         made = made_profile()
         environment = msgspec.structs.replace(made.environment, source_sha256=source)
         profile = msgspec.structs.replace(made, config=session.config, environment=environment)
-        view.show_profile(RecordedProfile(profile, Flame(profile), "A little net"))
+        view.show_profile(RecordedProfile(profile, Flame(profile)))
         view.refresh()
         until(qtbot, lambda same=same: view.caption.moved is not same)  # type: ignore[misc]
     assert "another source of matmul" in view.caption.words.text()

@@ -151,7 +151,7 @@ def some_operators() -> RecordedProfile:
         operators=(msgspec.structs.replace(made.operators[0], name=kernel), *made.operators[1:]),
         environment=msgspec.structs.replace(made.environment, kernels="/home/ada/mine"),
     )
-    return RecordedProfile(profile, Flame(profile), "A model")
+    return RecordedProfile(profile, Flame(profile))
 
 
 def some_accesses() -> HeldAccesses:
@@ -167,7 +167,7 @@ def test_what_was_recorded_of_a_configuration_comes_back_as_it_was() -> None:
     assert found.profile == msgspec.structs.replace(
         kept, environment=msgspec.structs.replace(kept.environment, kernels="mine")
     )
-    assert (found.title, found.origin, found.flame.rows) == ("A model", "a.gpux", 6)
+    assert (found.origin, found.flame.rows) == ("a.gpux", 6)
     accesses = accesses_file.decode(accesses_file.encode(some_accesses()), "a.gpux")
     assert accesses == dataclasses.replace(some_accesses(), origin="a.gpux")
     assert [list(one.offsets_B)[-1] for one in accesses.profile.requests] == [None, 128 * 31]
@@ -352,18 +352,18 @@ def test_a_block_map_that_cannot_be_is_refused(changes: dict[str, Any]) -> None:
         ("versions", lambda d: d["sources"][0]["versions"][0]["source"].update(manifest="x")),
         ("versions", lambda d: d["sources"][0].update(name="other")),
         ("versions", lambda d: d["sources"].append(d["sources"][0])),
-        ("operators", lambda d: d["profile"]["calls"][0].__setitem__(0, 5)),
-        ("operators", lambda d: d["profile"]["calls"][0].__setitem__(1, 2)),
-        ("operators", lambda d: d["profile"]["calls"][0].__setitem__(2, 3)),
-        ("operators", lambda d: d["profile"]["calls"][0].__setitem__(2, -1)),
-        ("operators", lambda d: d["profile"]["calls"][0].__setitem__(4, -1e-3)),
-        ("operators", lambda d: d["profile"].update(calls_total=1)),
-        ("operators", lambda d: d["profile"].update(iteration_s=-1)),
-        ("operators", lambda d: d["profile"]["tracks"][0].update(levels=10**9)),
-        ("operators", lambda d: d["profile"]["tracks"][0].update(title="<b>x</b>")),
-        ("operators", lambda d: d["profile"]["operators"][0].update(name="x" * 30_000)),
-        ("operators", lambda d: d["profile"]["operators"][0].update(calls=-1)),
-        ("operators", lambda d: d["profile"]["config"].update(workload="../up")),
+        ("operators", lambda d: d["calls"][0].__setitem__(0, 5)),
+        ("operators", lambda d: d["calls"][0].__setitem__(1, 2)),
+        ("operators", lambda d: d["calls"][0].__setitem__(2, 3)),
+        ("operators", lambda d: d["calls"][0].__setitem__(2, -1)),
+        ("operators", lambda d: d["calls"][0].__setitem__(4, -1e30)),
+        ("operators", lambda d: d.update(calls_total=1)),
+        ("operators", lambda d: d.update(iteration_s=1e20)),
+        ("operators", lambda d: d["tracks"][0].update(levels=10**9)),
+        ("operators", lambda d: d["tracks"][0].update(title="<b>x</b>")),
+        ("operators", lambda d: d["operators"][0].update(name="x" * 30_000)),
+        ("operators", lambda d: d["operators"][0].update(calls=-1)),
+        ("operators", lambda d: d["config"].update(workload="../up")),
         ("accesses", lambda d: d["profile"].update(block=[0, 16, 1])),
         ("accesses", lambda d: d["profile"].update(block=[1024, 1024, 1])),
         ("accesses", lambda d: d["profile"].update(warps=9)),
@@ -374,7 +374,8 @@ def test_a_block_map_that_cannot_be_is_refused(changes: dict[str, Any]) -> None:
         ("accesses", lambda d: d["profile"]["rows"].pop()),
         ("accesses", lambda d: d["profile"].update(requests=["AAAA", ""])),
         ("accesses", lambda d: d["profile"].update(requests_total=1)),
-        ("accesses", lambda d: d["profile"].update(entry="<img>")),
+        ("accesses", lambda d: d["profile"].update(entry="x" * 30_000)),
+        ("accesses", lambda d: d["profile"]["device"].update(name="<img>")),
         ("accesses", lambda d: d["beside"].update(warps=0)),
         ("accesses", lambda d: d["against"].update(size={})),
         ("block-map", lambda d: d.update(schema="other")),
@@ -448,7 +449,7 @@ def test_the_views_results_are_saved_and_shown_again_and_left(
     assert "Best 8 × 1 = 8 threads" in panels.block_map.mapping.head.words.text()
     panels.places.show_view(panels.operators)
     operators = panels.operators.held()
-    assert operators is not None and operators.title == "A model"
+    assert operators is not None and len(operators.flame.row) == len(operators.profile.calls)
     assert (
         find(window, "operatorsCaptionWords", QLabel).text().startswith("From file all.gpux, on ")
     )

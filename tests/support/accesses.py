@@ -48,6 +48,7 @@ def drawn_accesses() -> AccessProfile:
     row, shared = profile.rows
     return msgspec.structs.replace(
         profile,
+        entry="reduce<float, 256>",
         rows=(msgspec.structs.replace(row, text="A[i <n ? i : 0]"), shared),
         arrays=(ArrayAccesses(name="A", space="global", nbytes=4096, warp_B=256, block_B=None),),
         requests=AccessRequests.of([0, 1], lanes),

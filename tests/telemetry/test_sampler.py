@@ -11,7 +11,6 @@ import pytest
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
-from gpuexplorer.core.telemetry import FIELD_TITLES
 from gpuexplorer.telemetry.base import TelemetrySource
 from gpuexplorer.telemetry.sampler import PERIOD_S, Sampler
 
@@ -43,7 +42,7 @@ class Source(TelemetrySource):
         self.reads += 1
         if self.reads == self.fails_at:
             raise RuntimeError("the device went away")
-        return Reading(t_ns=time.perf_counter_ns(), source=self.name)
+        return Reading(t_ns=time.perf_counter_ns(), source=self.name, load=0.5)
 
     def close(self) -> None:
         self.closed.set()
@@ -129,16 +128,18 @@ def test_a_source_that_fails_is_closed_and_the_next_device_works() -> None:
     sampler = Sampler(
         lambda *r: got.put(r),
         period_s=0.001,
-        open_device=lambda d: bad if d.id == "bad" else good,
+        open_device=lambda d: good if d.id == "good" else bad,
     )
     sampler.watch(device("bad"))
     assert bad.closed.wait(WAIT_S)
     assert bad.reads == 2
     assert wait_for(got, "bad").missing == {}
     ended = wait_for(got, "bad")
-    assert set(ended.missing) == set(FIELD_TITLES)
-    assert ended.missing["power_W"] == "it failed: the device went away"
-    assert sampler.latest is None, "its clock is held by nothing that is known"
+    assert ended.missing == {"load": "it failed: the device went away"} and ended.load is None
+    again = msgspec.structs.replace(device("bad"), id="again")
+    sampler.watch(again)
+    assert wait_for(got, "again").missing == ended.missing
+    assert sampler.latest is not None and sampler.latest.load is None
     sampler.watch(device("good"))
     wait_for(got, "good")
     sampler.stop()
@@ -209,7 +210,7 @@ def test_what_was_missing_and_came_is_not_said_to_be_missing_again() -> None:
         def read(self) -> Reading:
             reading = super().read()
             if self.reads == 1:
-                news = {"power_W": "not yet", "load": "never"}
+                news = {"power_W": "not yet", "temperature_C": "never"}
                 return msgspec.structs.replace(reading, missing=news)
             return msgspec.structs.replace(reading, power_W=1.0 if self.reads == 2 else None)
 
@@ -222,7 +223,7 @@ def test_what_was_missing_and_came_is_not_said_to_be_missing_again() -> None:
     while not (said := wait_for(got, "a").missing):
         assert time.monotonic() < ends
     sampler.stop()
-    assert said == {"load": "never"}
+    assert said == {"temperature_C": "never"}
 
 
 def test_what_holds_the_clock_is_the_latest_readings_word() -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from gpuexplorer.analysis.accesses import WIDEST_B
+from gpuexplorer.compile.access_sites import MOST_ARRAYS
 from gpuexplorer.core.accesses import (
     MOST_REQUESTS,
     WARP,
@@ -26,9 +28,11 @@ from gpuexplorer.results.accesses import place_words, sheet_of
 SCHEMA = "gpuexplorer/accesses-view/1"
 MOST_THREADS = 1 << 14
 """Of a block: twice as many as any device runs."""
-MOST_WIDE_B = 4096
-"""Of a lane: a large struct."""
 MOST_ROWS = 10_000
+"""Places of a source."""
+MOST_LAUNCHES = 10_000
+MOST_MADE = 1_000_000
+"""Rows times instructions, which are held against each other."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +94,17 @@ def _check(profile: AccessProfile) -> None:
     require(
         profile.warps == -(-math.prod(block) // WARP)
         and 0 <= look.warp < profile.warps
-        and 0 <= look.launch < MOST_ROWS
+        and 0 <= look.launch < MOST_LAUNCHES
         and all(0 <= at < size for at, size in zip(look.block, grid, strict=True)),
         "a warp that is not in the grid",
     )
-    require(len(profile.rows) <= MOST_ROWS and len(profile.arrays) <= MOST_ROWS, "too many rows")
+    made = len(profile.compiled.found) if profile.compiled is not None else 0
+    require(
+        len(profile.rows) <= MOST_ROWS
+        and len(profile.arrays) <= MOST_ARRAYS
+        and len(profile.rows) * made <= MOST_MADE,
+        "too many rows",
+    )
     for row in profile.rows:
         _check_row(row)
     for array in profile.arrays:
@@ -116,7 +126,7 @@ def _check_row(row: AccessRow) -> None:
     )  # fmt: skip
     require(
         1 <= row.requests < 2**63
-        and 1 <= row.width_B <= MOST_WIDE_B
+        and 1 <= row.width_B <= WIDEST_B
         and all(0 <= one < 2**63 for one in figures),
         "an access with odd figures",
     )

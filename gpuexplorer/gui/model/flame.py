@@ -122,7 +122,5 @@ class RecordedProfile:
 
     profile: OperatorProfile
     flame: Flame
-    title: str
-    """Of its workload."""
     origin: str = ""
     """The session file that it comes from; empty where it was recorded here."""

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from gpuexplorer.core.accesses import AccessRow, CompiledAccesses
+from gpuexplorer.core.accesses import AccessProfile, AccessRow, CompiledAccesses
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.fields import Name, Positive, Symbol, Tunable
@@ -30,6 +30,7 @@ _QUOTED = {"printed": MOST_PRINTED, "reason": MAX_TEXT, "skipped": MAX_TEXT,
 _QUOTED_IN: dict[type, dict[str, int]] = {
     Operator: {"name": MAX_TEXT},
     OperatorProfile: {"names": MAX_TEXT},
+    AccessProfile: {"entry": MAX_TEXT},
     AccessRow: {"text": MAX_TEXT},
     CompiledAccesses: {"unknown": MAX_TEXT},
 }

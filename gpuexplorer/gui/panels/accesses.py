@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import msgspec
-from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -28,6 +28,7 @@ from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.accesses_file import HeldAccesses
+from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.warp import grid_words, picture
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.panels.kernel_worker import Answer, KernelWorker, Question
@@ -123,12 +124,18 @@ class AccessesView(RecordingView):
         self._worker = KernelWorker()
         self._worker.answered.connect(self._compiled)
         self._asked = 0
+        self._compiles = False
+        """Whether the compiler was asked about what is shown."""
         self._job: AccessesJob | None = None
         self._look = AccessLook()
         self._tried: Tried | None = None
         """What was counted last, or could not be."""
-        self._stays = False
-        """Whether what is shown was brought, and stays until the knobs move."""
+        self._brought_with: Knobs | None = None
+        """The knobs beside which what is shown was brought: until they move it stays."""
+        self._recount = QTimer(self)
+        self._recount.setSingleShot(True)
+        self._recount.setInterval(0)  # once all of a file is shown, or all knobs have moved
+        self._recount.timeout.connect(self._count_moved)
         self.count_button = button("Count accesses", "countAccessesButton", act=self.count)
         self.launch_box = QSpinBox()
         self.launch_box.setObjectName("accessLaunchBox")
@@ -144,6 +151,7 @@ class AccessesView(RecordingView):
 
     def close_down(self) -> None:
         """End the compiler's thread."""
+        self._recount.stop()
         self._worker.close()
 
     # ---- construction
@@ -214,10 +222,10 @@ class AccessesView(RecordingView):
         session = self._session
         self.follow_caption(measuring=self._job is not None)
         why_not = ""
-        wanted: RunConfig | None = None
         try:
-            wanted = self._wanted()
-            self.launch_box.setMaximum(max(len(session.experiment.plan().steps) - 1, 0))
+            self._wanted()
+            with QSignalBlocker(self.launch_box):
+                self.launch_box.setMaximum(max(len(session.experiment.plan().steps) - 1, 0))
         except ExplorerError as error:
             why_not = capital(f"{error}.")
         for widget in (self.launch_label, self.launch_box):
@@ -231,13 +239,28 @@ class AccessesView(RecordingView):
             tr(why_not or "Run one block on the CPU device and note what its threads access")
         )
         self.say(why_not or self._headline() if self.shown is not None else "", why_not)
-        if self.shown is None or why_not or wanted is None:
+        if self.shown is not None and not why_not:
+            self._recount.start()
+
+    @Slot()
+    def _count_moved(self) -> None:
+        """Count again what is shown, unless the knobs stand as they did."""
+        session = self._session
+        busy = self._job is not None or session.jobs.measuring
+        if self.shown is None or busy or not self.isVisible():
             return
-        present = wanted, session.experiment.workload.sha256, self._look
-        if self._stays:
-            self._stays, self._tried = False, (wanted, present[1], self.shown.look)
-        if self._tried != present:
+        try:
+            wanted = self._wanted()
+        except ExplorerError:
+            return
+        source, brought_with = session.experiment.workload.sha256, self._brought_with
+        self._brought_with = None
+        if brought_with is not None and _same(brought_with, session.experiment.knobs):
+            self._tried = wanted, source, self.shown.look
+        if self._tried != (wanted, source, self._look):
             self.count()
+        elif self.shown.compiled is None and not self._compiles:
+            self._compile(self.shown)  # which waited for the devices
 
     def _headline(self) -> str:
         if self.shown is None:
@@ -248,7 +271,7 @@ class AccessesView(RecordingView):
     def hold_against(self, config: RunConfig) -> None:
         """Hold what is counted from now on against another configuration of the same kernel."""
         self._against, self.beside, self._look = config, None, AccessLook()
-        self._stays, self._tried = False, None
+        self._brought_with = self._tried = None
 
     def count(self) -> None:
         """Count the accesses of the chosen warp with the present knobs."""
@@ -275,7 +298,7 @@ class AccessesView(RecordingView):
         steps = plan.steps if unknown else ()
         job = AccessesJob(session.worker, config, workload, self._look, missing, steps)
         job.ended.connect(self._counted)
-        self._stays, self._tried = False, (config, workload.sha256, self._look)
+        self._brought_with, self._tried = None, (config, workload.sha256, self._look)
         if session.jobs.begin(job):
             self._job = job
         self.refresh()
@@ -320,9 +343,7 @@ class AccessesView(RecordingView):
         """Show what was counted, here or in the file ``origin``."""
         self.shown = profile
         self._compile(profile)
-        device = self._session.experiment.device
-        units = device.compute_units if device is not None else 1
-        at_once = max(1, profile.config.threads or units)
+        at_once = profile.config.threads or profile.device.compute_units or 1
         self.take_caption(profile, profile.device.name, origin)
         self.grid.show_profile(profile, at_once)
         self.place.setText(tr(f"{place_words(profile)} · {grid_words(profile, at_once)}"))
@@ -341,7 +362,9 @@ class AccessesView(RecordingView):
         experiment, now, caption = (
             self._session.experiment, self._session.config, Caption.of([profile])
         )  # fmt: skip
-        if caption.moved(now) or caption.outdated(now, experiment.workload.sha256):
+        moved = caption.moved(now) or caption.outdated(now, experiment.workload.sha256)
+        self._compiles = not moved
+        if moved:
             return
         question = Question(
             ticket=self._asked,
@@ -360,12 +383,23 @@ class AccessesView(RecordingView):
         return HeldAccesses(self.shown, self.beside, self._against, self.origin)
 
     def show_held(self, held: HeldAccesses | None) -> None:
-        """Show it again; None: nothing. It stays as it is until the knobs move."""
-        self._look, self._tried, self._stays = AccessLook(), None, held is not None
+        """Show it again; None: nothing. What a file brings stays until the knobs move."""
+        self._look = AccessLook() if held is None else held.profile.look
         self.beside, self._against = (held.beside, held.against) if held else (None, None)
+        self._tried = self._brought_with = None
+        if held is not None and held.origin:
+            self._brought_with = self._session.experiment.knobs
+        elif held is not None:
+            source = held.profile.environment.source_sha256 or ""
+            self._tried = held.profile.config, source, self._look
+        with QSignalBlocker(self.launch_box):
+            self.launch_box.setMaximum(max(self.launch_box.maximum(), self._look.launch))
+            self.launch_box.setValue(self._look.launch)
+        with QSignalBlocker(self.scrubber):
+            self.scrubber.setValue(0)
         if held is not None:
-            self._look = held.profile.look
             self.show_profile(held.profile, held.origin)
+            self.refresh()
         elif self.shown is not None:
             self.shown = None
             self._asked += 1  # no answer of the compiler is wanted any more
@@ -392,7 +426,7 @@ class AccessesView(RecordingView):
             return
         found = answer.listings if isinstance(answer, Answer) else answer
         arch = self._architecture()
-        if isinstance(found, ExplorerError):
+        if isinstance(found, ExplorerError) and profile.compiled is None:
             compiled = CompiledAccesses(arch=arch, unknown=str(found))
         elif isinstance(found, list) and profile.look.launch < len(found):
             files = self._session.experiment.workload.source.files
@@ -440,3 +474,8 @@ class AccessesView(RecordingView):
             csv=lambda path: write_sheet(sheet_of(profile), path),
             formats=FORMATS,
         )
+
+
+def _same(one: Knobs, other: Knobs) -> bool:
+    """Return whether knobs stand alike, but for a device that had to be chosen anew."""
+    return msgspec.structs.replace(one, device="") == msgspec.structs.replace(other, device="")

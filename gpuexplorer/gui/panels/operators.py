@@ -191,9 +191,6 @@ class OperatorsView(RecordingView):
             self._colour()
             self.let_go()
 
-    def close_down(self) -> None:
-        """End nothing: what is recorded is recorded in the session's engine."""
-
     def _picked_in_plot(self, name: str) -> None:
         self.plot.pick(name)
         if self.table.shown.sheet.row_of(name) is None:  # as of a GPU's kernel
@@ -226,10 +223,12 @@ class OperatorsView(RecordingView):
             )
         profile = shown.profile
         config = profile.config
+        known = self._session.experiment.workloads.get(config.workload)
+        title = known.manifest.title if known is not None else config.workload
         return Exported(
             f"{config.workload}-{config.variant}-{config.precision}-operators",
             lambda: shared(msgspec.json.encode(profile), [profile.environment]) + b"\n",
-            chart=lambda: operator_chart(profile, title=shown.title),
+            chart=lambda: operator_chart(profile, title=title),
             formats=FORMATS,
             others={TRACE: partial(write_operator_trace, profile)},
         )

@@ -31,17 +31,21 @@ class Codec(Protocol):
         """Read it from the file ``origin``; InputError when it is not of this kind."""
 
 
-class ResultView(Protocol):
-    """What the view of such a tab has, beside the signals of the tab."""
-
-    kernel_folders: Callable[[], Sequence[Path]]
-    """Returns the user's kernel folders, which a copied command names."""
+class KeptView(Protocol):
+    """What the view of a tab has whose result is kept."""
 
     def held(self) -> object | None:
         """Return what is to be kept, unchangeable from now on; None without anything."""
 
     def show_held(self, held: Any) -> None:
         """Show it again; None: nothing."""
+
+
+class ResultView(KeptView, Protocol):
+    """What the view of such a tab has, beside the signals of the tab."""
+
+    kernel_folders: Callable[[], Sequence[Path]]
+    """Returns the user's kernel folders, which a copied command names."""
 
     def exported(self) -> Exported:
         """Return what is to be written; ExplorerError when there is nothing."""
@@ -53,8 +57,7 @@ class ResultView(Protocol):
 class KeptTab(LateView):
     """A ``Part`` of session files, whose view is made when first wanted.
 
-    ``codec`` is how it is kept. The view has ``held``, ``show_held`` and ``close_down``, as a
-    ``ResultView`` has them.
+    ``codec`` is how it is kept. The view is a ``KeptView``.
     """
 
     @abstractmethod
@@ -63,7 +66,7 @@ class KeptTab(LateView):
 
     def held(self) -> Any:
         """Return what is shown; None when there is nothing to keep."""
-        return cast("ResultView", self.view).held() if self.view is not None else None
+        return cast("KeptView", self.view).held() if self.view is not None else None
 
     def encode(self, held: object) -> bytes:
         """Return it as JSON."""
@@ -77,12 +80,7 @@ class KeptTab(LateView):
     def show_held(self, held: object | None) -> None:
         """Show something else; None: nothing."""
         if held is not None or self.view is not None:
-            cast("ResultView", self.made()).show_held(held)
-
-    def close_down(self) -> None:
-        """End what the view has started."""
-        if self.view is not None:
-            cast("ResultView", self.view).close_down()
+            cast("KeptView", self.made()).show_held(held)
 
 
 class ResultTab(KeptTab):
@@ -114,6 +112,11 @@ class ResultTab(KeptTab):
         for signal in ("notice", "message", "restored", "changed"):
             getattr(view, signal).connect(getattr(self, signal))
         return view
+
+    def close_down(self) -> None:
+        """End what the view has started."""
+        if self.result is not None:
+            self.result.close_down()
 
     @property
     def result(self) -> ResultView | None:

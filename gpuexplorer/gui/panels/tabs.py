@@ -1,4 +1,4 @@
-"""The views with something of their own, but for the comparison, made when they are wanted."""
+"""The views whose result is kept, but for the comparison, made when they are wanted."""
 
 from __future__ import annotations
 
@@ -189,6 +189,11 @@ class AccessesTab(KeptTab):
         from gpuexplorer.gui.model import accesses_file
 
         return accesses_file
+
+    def close_down(self) -> None:
+        """End what the view compiles."""
+        if self.view is not None:
+            self.counting().close_down()
 
     def counting(self) -> AccessesView:
         """Return the view, made now or before."""

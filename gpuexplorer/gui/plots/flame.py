@@ -185,11 +185,12 @@ class FlamePlot(Plot):
         self.flame_item.show_flame(flame)
         if flame is not None:
             self.setMinimumHeight(min(flame.rows, 200) * ROW_PX + self.x_axis.height() + 8)
+            end_s = max(flame.end_s, LEAST_RANGE_S)
             self.box.setLimits(
-                xMin=-0.02 * flame.end_s,
-                xMax=1.02 * flame.end_s,
+                xMin=-0.02 * end_s,
+                xMax=1.02 * end_s,
                 minXRange=LEAST_RANGE_S,
-                maxXRange=1.04 * flame.end_s,
+                maxXRange=1.04 * end_s,
             )
         self.fit()
 
