@@ -24,6 +24,7 @@ from gpuexplorer.core.accesses import (
     MOST_REQUESTS,
     SECTOR_B,
     WARP,
+    WIDEST_B,
     AccessArray,
     AccessLook,
     AccessRequests,
@@ -36,7 +37,6 @@ from gpuexplorer.core.accesses import (
 from gpuexplorer.core.config import Block
 
 Whole = npt.NDArray[np.int64]
-WIDEST_B = 16
 _KINDS: tuple[RequestKind, ...] = ("read", "write", "atomic")
 
 

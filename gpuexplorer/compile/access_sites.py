@@ -19,13 +19,12 @@ from gpuexplorer.compile.edits import Edits
 from gpuexplorer.compile.expressions import Tokens, declared_names, is_word, shared_declared
 from gpuexplorer.compile.shared_arrays import NAME
 from gpuexplorer.compile.statements import parse_body, walk
-from gpuexplorer.core.accesses import AccessArray, AccessKind, AccessSite
+from gpuexplorer.core.accesses import MOST_ARRAYS, AccessArray, AccessKind, AccessSite
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.workloads.cuda_source import CudaSource, Function
 from gpuexplorer.workloads.declared_symbols import symbols_touched
 
 MOST_SITES = 1 << 20
-MOST_ARRAYS = 32
 _LOADS = frozenset("__ldg __ldca __ldcg __ldcs __ldcv __ldlu".split())
 _STORES = frozenset("__stwb __stcg __stcs __stwt".split())
 _COPY = "__pipeline_memcpy_async"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpuexplorer.compile.access_sites import MOST_ARRAYS
+from gpuexplorer.core.accesses import MOST_ARRAYS
 
 SITE_BITS, WIDTH_BITS, PIECE_BITS = 20, 20, 8
 """The third number of a note: site, bytes, bytes of the pieces they come in, array."""

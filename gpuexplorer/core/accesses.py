@@ -26,6 +26,10 @@ WARP = 32
 SECTOR_B = 32
 BANKS = 32
 BANK_B = 4
+WIDEST_B = 16
+"""Of a lane's request: what is wider comes in several."""
+MOST_ARRAYS = 32
+"""Arrays of a kernel whose accesses can be told apart."""
 MOST_REQUESTS = 20_000
 """Requests that a document holds for the picture, from the first; the counts hold all."""
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from gpuexplorer.analysis.accesses import WIDEST_B
-from gpuexplorer.compile.access_sites import MOST_ARRAYS
 from gpuexplorer.core.accesses import (
+    MOST_ARRAYS,
     MOST_REQUESTS,
     WARP,
+    WIDEST_B,
     AccessProfile,
     AccessRequests,
     AccessRow,
