@@ -164,6 +164,11 @@ class Panels(QSplitter):
             "lab": self.lab,
         }
 
+    @property
+    def has_result(self) -> bool:
+        """Whether any view has something to export."""
+        return any(tab.has_result for tab in (*self.parts.values(), self.operators, self.accesses))
+
     def minimumSizeHint(self) -> QSize:
         """Return what the views need: the panels around them fold away where there is no more."""
         return QSize(self.places.minimumWidth(), self.across.minimumSizeHint().height())

@@ -341,8 +341,7 @@ class MainWindow(KeyWindow):
         with QSignalBlocker(commands.live):
             commands.live.setChecked(session.live)
         commands.live.setText(tr("Live"))
-        has_result = any(tab.has_result for tab in self.panels.parts.values())
-        able.follow_state(commands, session, has_result=has_result)
+        able.follow_state(commands, session, has_result=self.panels.has_result)
         commands.threads[self.engine.threads].setChecked(True)
         self.insight.engine = session.options.python
         for plot in (self.timing, self.traffic):

@@ -161,6 +161,18 @@ def test_a_profile_names_its_run_and_is_dim_beside_other_knobs(
     assert put_back.args == [config]
 
 
+def test_what_a_file_brings_can_be_exported(qtbot: QtBot, open_window: OpenWindow) -> None:
+    window = open_window()
+    window.session.live_at_start = False
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    window.show_state()
+    assert not window.commands.export.isEnabled()
+    profile = made_profile()
+    window.panels.operators.show_held(RecordedProfile(profile, Flame(profile), "a.gpux"))
+    window.show_state()
+    assert window.commands.export.isEnabled()
+
+
 def test_a_profile_is_dim_beside_another_source(qtbot: QtBot, open_window: OpenWindow) -> None:
     view = shown(qtbot, open_window)
     session = view._session

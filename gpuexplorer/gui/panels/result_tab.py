@@ -68,6 +68,11 @@ class KeptTab(LateView):
         """Return what is shown; None when there is nothing to keep."""
         return cast("KeptView", self.view).held() if self.view is not None else None
 
+    @property
+    def has_result(self) -> bool:
+        """Whether there is something to export."""
+        return self.held() is not None
+
     def encode(self, held: object) -> bytes:
         """Return it as JSON."""
         return self.codec().encode(held)
@@ -122,11 +127,6 @@ class ResultTab(KeptTab):
     def result(self) -> ResultView | None:
         """The view; None before it was first wanted."""
         return cast("ResultView | None", self.view)
-
-    @property
-    def has_result(self) -> bool:
-        """Whether there is something to export."""
-        return self.held() is not None
 
     @property
     def running(self) -> bool:
