@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.core.fields import Count, Ratio
+from gpuexplorer.core.intervals import clock_step_s
 from gpuexplorer.core.units import speed, speed_interval, speed_than
 from gpuexplorer.core.verdict import TOLERANCE, Verdict, verdict_of
 
@@ -56,7 +57,11 @@ class Comparison:
 
 
 def ratio_interval(
-    a_groups_s: Floats, b_groups_s: Floats, *, tolerance: float = TOLERANCE
+    a_groups_s: Floats,
+    b_groups_s: Floats,
+    *,
+    tolerance: float = TOLERANCE,
+    clocks_s: tuple[float, float] = (0.0, 0.0),
 ) -> Comparison | None:
     """Compare two series from the medians of their turns, each pair taken one after the other.
 
@@ -66,18 +71,25 @@ def ratio_interval(
     interpolated to 95 % as Hettmansperger and Sheather (1986) do. It asks of the pairs only that A
     and B are as likely to be the slower one, whatever bursts hit them: a turn that takes ten times
     as long is one pair on one side, and no more. (Intervals of signed ranks or of Student's t are
-    several times as wide on a machine of which others steal time.)
+    several times as wide on a machine of which others steal time.) Medians that come in the steps
+    of their clocks, of the resolutions ``clocks_s``, tell the ratio no better than those.
 
     None below ``FEWEST_PAIRS``. ValueError for another number of turns or times not above 0.
     """
     ratios = _log_ratios(a_groups_s, b_groups_s)
     if len(ratios) < FEWEST_PAIRS:
         return None
-    return _compared(*_median_interval(ratios), len(ratios), tolerance)
+    centre, low, high = _median_interval(ratios)
+    blur = _blur(a_groups_s, b_groups_s, clocks_s)
+    return _compared(centre, low - blur, high + blur, len(ratios), tolerance)
 
 
 def interval_so_far(
-    a_groups_s: Floats, b_groups_s: Floats, *, tolerance: float = TOLERANCE
+    a_groups_s: Floats,
+    b_groups_s: Floats,
+    *,
+    tolerance: float = TOLERANCE,
+    clocks_s: tuple[float, float] = (0.0, 0.0),
 ) -> Comparison | None:
     """Compare as ``ratio_interval`` does, for one who looks after every pair and may stop there.
 
@@ -90,10 +102,9 @@ def interval_so_far(
     count = disagreeing(len(ratios))
     if count is None:
         return _far_apart(ratios, tolerance)
-    centre = float(np.median(ratios))
-    return _compared(
-        centre, float(ratios[count]), float(ratios[-1 - count]), len(ratios), tolerance
-    )
+    centre, blur = float(np.median(ratios)), _blur(a_groups_s, b_groups_s, clocks_s)
+    ends = float(ratios[count]) - blur, float(ratios[-1 - count]) + blur
+    return _compared(centre, *ends, len(ratios), tolerance)
 
 
 def _far_apart(ratios: Floats, tolerance: float) -> Comparison | None:
@@ -128,6 +139,18 @@ def apart(
     widths = [math.log(high / low) / 2 for _, low, high in (a_s, b_s)]
     centre, half = math.log(b_s[0] / a_s[0]), math.hypot(*widths)
     return _compared(centre, centre - half, centre + half, 0, tolerance)
+
+
+def _blur(a_groups_s: Floats, b_groups_s: Floats, clocks_s: tuple[float, float]) -> float:
+    """Return how far the logarithm of a ratio may be off for the steps of two clocks.
+
+    Medians of an even number of samples lie half a step apart: two of what is seen may be a step.
+    """
+    blur = 0.0
+    for medians_s, clock_s in zip((a_groups_s, b_groups_s), clocks_s, strict=True):
+        step_s = min(2 * clock_step_s(medians_s, clock_s), clock_s)
+        blur += step_s / 2 / float(np.median(medians_s))
+    return blur
 
 
 def _log_ratios(a_groups_s: Floats, b_groups_s: Floats) -> Floats:

@@ -25,6 +25,10 @@ GROUP_SAMPLES = 3
 """Samples that a group has at least, where there are enough for ``FEWEST_GROUPS`` groups."""
 RANKED_SAMPLES = 1000
 """Above this many samples a group is so long that its samples say nothing about the next one."""
+LOOKED_AT = 2000
+"""Of a long series, the latest that tell the clock's steps."""
+ROUNDING = 1e-9
+"""Times that differ by so little of them are alike."""
 MOST_CORRELATION = 0.9
 MOST_CORRELATION_OF_FEW = 0.6
 """Below ``FEW_GROUPS`` groups a correlation cannot be told from chance: no more is believed."""
@@ -63,22 +67,38 @@ def group_medians(series: Floats, groups: int) -> Floats:
     return np.stack([np.median(series[..., a:b], axis=-1) for a, b in parts], axis=-1)
 
 
-def median_interval(samples_s: Floats) -> tuple[float, float] | None:
+def clock_step_s(times_s: Floats, most_s: float) -> float:
+    """Return the steps in which times come, as those of a coarse clock do; 0 where none are seen.
+
+    They are seen where times are alike more often than not: the least difference then is a step,
+    or ``most_s``, the most that is believed, where it is less and where all are alike.
+    """
+    values = np.unique(times_s[-LOOKED_AT:])
+    if 2 * len(values) > min(len(times_s), LOOKED_AT):
+        return 0.0
+    apart = np.diff(values)
+    return float(apart[apart > ROUNDING * values[-1]].min(initial=most_s))
+
+
+def median_interval(samples_s: Floats, resolution_s: float = 0.0) -> tuple[float, float] | None:
     """Return the 95 % confidence interval of the median, from time-separated groups.
 
     Samples taken in a row are correlated, so an interval from raw order statistics is too narrow.
     The series is cut into up to ``MOST_GROUPS`` stretches of time; their medians give a Student t
     interval (the method of batch means, Law & Kelton 2000, section 9.5, applied to medians), which
     ``correlation_of_groups`` widens. None below two samples for each of ``FEWEST_GROUPS`` groups.
+
+    The median of times that a clock rounds is the median, rounded: however many there are, it lies
+    within half a step (``clock_step_s``) of what is measured, and the interval reaches as far.
     """
     half = half_widths(samples_s[None])
     if half is None:
         return None
-    centre = float(np.median(samples_s))
+    centre, rounded_s = float(np.median(samples_s)), clock_step_s(samples_s, resolution_s) / 2
     # However little the groups agree, a median lies within the samples.
     return (
-        max(centre - float(half[0]), float(samples_s.min())),
-        min(centre + float(half[0]), float(samples_s.max())),
+        max(0.0, max(centre - float(half[0]), float(samples_s.min())) - rounded_s),
+        min(centre + float(half[0]), float(samples_s.max())) + rounded_s,
     )
 
 

@@ -74,12 +74,15 @@ class Summary:
         return relative_error(self.median_s, self.ci95_low_s, self.ci95_high_s)
 
 
-def summarize(samples_s: npt.NDArray[np.float64]) -> Summary:
-    """Summarize a non-empty series of seconds per launch, in the order they were taken."""
+def summarize(samples_s: npt.NDArray[np.float64], resolution_s: float = 0.0) -> Summary:
+    """Summarize a non-empty series of seconds per launch, in the order they were taken.
+
+    ``resolution_s`` is that of their clock.
+    """
     if len(samples_s) == 0:
         raise ValueError("no samples to summarize")
     p05, median, p95 = percentiles(samples_s, (5, 50, 95))
-    interval = median_interval(samples_s)
+    interval = median_interval(samples_s, resolution_s)
     return Summary(
         samples=len(samples_s),
         median_s=median,

@@ -167,17 +167,14 @@ class Compared(Measured):
         of, over = words_of(figure.of), words_of(figure.over)
         if figure.quantity != "time" or len(of) != 1 or len(over) != 1:
             return None
-        turns = [
-            np.array(
-                self.result.contestants[self.words.index(word)].turns_s, dtype=np.float64
-            )
-            for word in (over[0], of[0])
-        ]  # fmt: skip
+        pair = [self.result.contestants[self.words.index(word)] for word in (over[0], of[0])]
+        turns = [np.array(one.turns_s, dtype=np.float64) for one in pair]
         both = np.isfinite(turns[0]) & np.isfinite(turns[1]) & (turns[0] > 0) & (turns[1] > 0)
         if not both.any():
             return None
         interval = ratio_interval if both.sum() >= FEWEST_PAIRS else interval_so_far
-        found = interval(turns[0][both], turns[1][both])
+        first, second = (one.run.timing.resolution_s or 0.0 for one in pair)
+        found = interval(turns[0][both], turns[1][both], clocks_s=(first, second))
         if found is None:  # too few rounds for an interval
             return Value(float(np.median(turns[1][both] / turns[0][both])))
         return Value(found.ratio, None, found.ci95_low, found.ci95_high)

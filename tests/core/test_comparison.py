@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from gpuexplorer.core.comparison import (
     Comparison,
     _interval_place,
+    interval_so_far,
     ratio_interval,
 )
 from gpuexplorer.core.verdict import Verdict, verdict_of
@@ -134,3 +136,25 @@ def test_too_few_pairs_and_impossible_ones() -> None:
         ratio_interval(np.ones(7), np.ones(8))
     with pytest.raises(ValueError, match="above 0"):
         ratio_interval(np.zeros(7), np.ones(7))
+
+
+@pytest.mark.parametrize("compare", [ratio_interval, interval_so_far])
+def test_turns_of_a_coarse_clock_are_told_apart_no_better_than_its_steps(
+    compare: Callable[..., Comparison | None],
+) -> None:
+    """Of 20.22 and 20.28 µs with events of half a microsecond nothing can be told."""
+    random, clock_s = rng(3), 0.5e-6
+
+    def turns(true_s: float) -> Floats:
+        samples_s = random.normal(true_s, 0.03e-6, (24, 5))
+        medians_s: Floats = np.median(np.round(samples_s / clock_s) * clock_s, axis=1)
+        return medians_s
+
+    pair = turns(20.22e-6), turns(20.28e-6)
+    fine = compare(*pair)
+    assert fine is not None and fine.verdict == "slower", "as it was called with the clock unknown"
+    found = compare(*pair, clocks_s=(clock_s, clock_s))
+    assert found is not None and found.ci95_low <= 20.28 / 20.22 <= found.ci95_high
+    assert found.verdict == "can't tell"
+    apart = compare(turns(20e-6), turns(30e-6), clocks_s=(clock_s, clock_s))
+    assert apart is not None and apart.verdict == "slower"

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuexplorer.core.intervals import (
+    clock_step_s,
     first_correlation,
     group_count,
     group_medians,
@@ -80,3 +81,22 @@ def test_correlation_is_found_and_a_constant_has_none() -> None:
     series, _ = autoregression(rng(9), 200, 400, 0.6, "normal")
     assert np.mean(first_correlation(series)) == pytest.approx(0.6, abs=0.02)
     assert first_correlation(np.ones((1, 20))).tolist() == [0.0]
+
+
+def test_a_coarse_clock_tells_a_median_no_better_than_half_a_step() -> None:
+    """CUDA events come in steps of half a microsecond, however many there are."""
+    random = np.random.default_rng(1)
+    true_s = 20.22e-6
+    samples_s = np.round(random.normal(true_s, 0.05e-6, 5000) / 0.5e-6) * 0.5e-6
+    assert median_interval(samples_s) == pytest.approx((20e-6, 20e-6))  # where no step is known
+    low_s, high_s = median_interval(samples_s, 0.5e-6) or (0.0, 0.0)
+    assert low_s <= true_s <= high_s and high_s - low_s == pytest.approx(0.5e-6, rel=0.1)
+    alike_s = np.full(100, 20e-6)
+    assert median_interval(alike_s, 0.5e-6) == pytest.approx((19.75e-6, 20.25e-6))
+
+
+def test_a_clock_that_is_finer_than_it_says_costs_what_it_is() -> None:
+    random = np.random.default_rng(2)
+    fine_s = np.round(random.normal(20e-6, 0.05e-6, 5000) / 0.032e-6) * 0.032e-6
+    assert clock_step_s(fine_s, 0.5e-6) == pytest.approx(0.032e-6)
+    assert clock_step_s(random.normal(20e-6, 0.05e-6, 5000), 0.5e-6) == 0.0

@@ -47,7 +47,7 @@ def examine(
                 f"the clock was held down during {percent(share)} of the launches, so the figures "
                 "are those of a throttled device"
             )
-    summary = summarize(used)
+    summary = summarize(used, resolution_s)
     odd, above_s = _oddities(used, summary, resolution_s)
     return replace(
         summary,
