@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -215,6 +216,16 @@ def test_launches_are_timed_one_by_one_in_order() -> None:
     runner.free()
     assert len(batch.seconds) == 50
     assert (batch.seconds > 0).all()
+
+
+@pytest.mark.parametrize(("told_ns", "step_s"), [(1000, 1e-6), (1, 1e-9), (0, 1e-9)])
+def test_the_clocks_step_is_what_the_driver_says(
+    monkeypatch: pytest.MonkeyPatch, told_ns: int, step_s: float
+) -> None:
+    runner = backend().runner(plan_for(SHIPPED["vector_add"]), device())
+    told = SimpleNamespace(profiling_timer_resolution=told_ns)
+    monkeypatch.setattr(runner, "_session", SimpleNamespace(device=told))
+    assert runner.resolution_s == pytest.approx(step_s)
 
 
 @pytest.mark.alone

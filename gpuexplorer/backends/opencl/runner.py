@@ -95,6 +95,12 @@ class OpenCLRunner(Runner):
         self._holds = False
         """Whether a launch has shown that what the kernels assert holds."""
 
+    @property
+    def resolution_s(self) -> float:
+        """The step of the device's own clock, by its driver's word; NVIDIA's is a microsecond."""
+        step_ns = int(self._session.device.profiling_timer_resolution)
+        return max(self.clock_step_s, step_ns * 1e-9)
+
     # ---- build
 
     @property
