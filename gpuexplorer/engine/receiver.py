@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpuexplorer.analysis.energy import idle_power_W
 from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
@@ -57,6 +58,8 @@ class Receiver:
         record = self.record
         match told:
             case protocol.Stage():
+                if self.stage == "rest" and record is not None:  # what follows it is the warm-up
+                    record.idle_power_W = idle_power_W(record.readings)
                 self.stage = told.name
             case protocol.Prepared():
                 self._prepared(told)

@@ -38,9 +38,8 @@ def device_state(
 ) -> tuple[TelemetrySummary, Traffic | None]:
     """Return the device's state over a run, and a launch's DRAM bytes if they were counted.
 
-    ``idle_power_W`` is the power at rest, where it was read before the run; otherwise the readings
-    from before the first launch tell, and those tell nothing else. ``missing`` says why a field of
-    a reading is not there. ``in_turns``: something else ran between its launches.
+    ``idle_power_W`` is the power at rest, where it was read before the run. ``missing`` says why a
+    field of a reading is not there. ``in_turns``: something else ran between its launches.
     """
     during = while_sampled(batches, readings)
 
