@@ -16,7 +16,6 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, WorkFailed, WrongResult
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.run_options import LIVE, RunOptions
-from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, Event
@@ -53,7 +52,7 @@ class Receiver:
         self.ended = False
         self.error: ExplorerError | None = None
 
-    def take(self, told: Event | Reading) -> bool:
+    def take(self, told: Event) -> bool:
         """Take in what is told next; return whether the run has ended."""
         record = self.record
         match told:
@@ -65,10 +64,9 @@ class Receiver:
                 self._prepared(told)
             case protocol.Samples() if record is not None:
                 record.add(told.batch, dropped=told.dropped)
-            case Reading() if record is not None:
-                record.add_reading(told)
             case protocol.Telemetry() if record is not None:
-                record.add_reading(told.reading)
+                if told.device == record.prepared.device.id:  # not of one that was watched before
+                    record.add_reading(told.reading)
             case protocol.MemoryCounted() if record is not None:
                 record.memory = told.memory
             case protocol.Finished():

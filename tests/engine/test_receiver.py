@@ -29,6 +29,12 @@ def samples(dropped: int = 0) -> protocol.Samples:
     return protocol.Samples(generation=1, batch=batch, dropped=dropped)
 
 
+def read(*, device: str, power_W: float) -> protocol.Telemetry:
+    return protocol.Telemetry(
+        device=device, reading=Reading(t_ns=2, power_W=power_W, source="nvml")
+    )
+
+
 def finished() -> protocol.Finished:
     return protocol.Finished(generation=1, stopped_by="samples", phases_s=Phases(free=0.5))
 
@@ -49,8 +55,9 @@ def test_a_run_from_its_first_message_to_its_record() -> None:
         prepared(),
         protocol.Stage(generation=1, name="measure"),
         samples(),
-        Reading(t_ns=2, power_W=40.0, source="nvml"),
-        protocol.Telemetry(device="cpu", reading=Reading(t_ns=3, power_W=41.0, source="nvml")),
+        read(device=CONFIG.device, power_W=40.0),
+        read(device="cuda:1", power_W=600.0),  # it was watched before
+        read(device=CONFIG.device, power_W=41.0),
         protocol.MemoryCounted(generation=1, memory=memory),
         samples(),
     ):
