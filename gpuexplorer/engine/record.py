@@ -68,6 +68,8 @@ class RunRecord:
         self.time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.stopped_by = "running"
         self.dropped = 0
+        self.lost_until_ns: int | None = None
+        """When a batch began before which samples were lost on their way, the latest such."""
         self.phases_s: Phases = prepared.phases_s
         self.memory: MemoryUse | None = prepared.memory
         """The memory it takes: predicted from the start, and counted once that was done."""
@@ -114,6 +116,8 @@ class RunRecord:
         The oldest go when there are more than ``MAX_SAMPLES``, or than ``MAX_BATCHES`` batches.
         """
         self.dropped += dropped
+        if dropped:
+            self.lost_until_ns = batch.starts_ns[0]
         self._batches.append(batch)
         self._samples += sum(batch.counts)
         self._parts += len(batch.counts)
@@ -160,6 +164,8 @@ class RunRecord:
             self.add_reading(reading)
         self.missing.update(later.missing)
         self.dropped += later.dropped
+        if later.lost_until_ns is not None:
+            self.lost_until_ns = later.lost_until_ns
         if later.memory is not None and later.memory.peak_B is not None:
             self.memory = later.memory
 
@@ -209,6 +215,7 @@ class RunRecord:
             self.idle_power_W,
             self.missing,
             in_turns=self._in_turns,
+            lost=bool(batches) and batches[0].starts_ns[0] < (self.lost_until_ns or 0),
         )
         if self.counters is not None and state.occupancy is None:
             sources = ", ".join(name for name in (state.source, "ncu") if name)

@@ -20,6 +20,8 @@ class Sampled(msgspec.Struct, frozen=True, kw_only=True):
     stopped_by: str
     ceilings: Ceilings | None
     idle_power_W: float | None = None
+    dropped: int = 0
+    lost_until_ns: int | None = None
 
     @classmethod
     def of(cls, record: RunRecord) -> Sampled:
@@ -31,6 +33,8 @@ class Sampled(msgspec.Struct, frozen=True, kw_only=True):
             stopped_by=record.stopped_by,
             ceilings=record.ceilings,
             idle_power_W=record.idle_power_W,
+            dropped=record.dropped,
+            lost_until_ns=record.lost_until_ns,
         )
 
     def record(self) -> RunRecord:
@@ -41,5 +45,6 @@ class Sampled(msgspec.Struct, frozen=True, kw_only=True):
             made.add(batch)
         for reading in self.readings:
             made.add_reading(reading)
+        made.dropped, made.lost_until_ns = self.dropped, self.lost_until_ns
         made.end(self.stopped_by)
         return made
