@@ -30,8 +30,8 @@ from gpuexplorer.core.result import (
 )
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.sample_block import Samples, packed
-from gpuexplorer.core.series.examine import examine
-from gpuexplorer.core.statistics import Summary
+from gpuexplorer.core.series.examine import examine, in_figures
+from gpuexplorer.core.statistics import Summary, middle
 from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine.batches import Batches
 from gpuexplorer.engine.protocol import MAX_NOISE, Prepared
@@ -280,6 +280,12 @@ class RunRecord:
     def summary(self) -> Summary:
         """Return the figures that its document has; ValueError when it has no samples."""
         return self._examined(Batches(self._batches, self.readings))
+
+    def median_s(self) -> float:
+        """Return the median that its document has, and nothing else; it has samples."""
+        batches = Batches(self._batches, self.readings)
+        throttled = batches.throttled(self.prepared.device.nominal_clock_Hz)
+        return middle(in_figures(batches.samples_s, throttled))
 
     def _examined(self, batches: Batches) -> Summary:
         prepared = self.prepared
