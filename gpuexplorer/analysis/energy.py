@@ -66,15 +66,13 @@ def energy_per_launch(
 ) -> Energy:
     """Return the energy of one launch: (ΔE − idle power · Δt) / launches.
 
-    ``readings`` in order of time; those before the first launch tell the idle power, unless
-    ``idle_W`` is known already. ``missing`` says why a field of a reading is not there.
-    ``untimed_B`` are bytes moved before each launch without being part of it.
+    ``readings`` in order of time; ``idle_W`` is the power at rest, where it is known. ``missing``
+    says why a field of a reading is not there. ``untimed_B`` are bytes moved before each launch
+    without being part of it.
     """
     counted = [r for r in readings if r.energy_J is not None]
     if not counted:
         return Energy(reason=_why_no_counter(readings, missing))
-    if idle_W is None:
-        idle_W = idle_power_W([r for r in counted if r.t_ns < timeline.start_ns])
     if is_blurred(untimed_B, compulsory_B):
         return Energy(
             reason=f"{quantity(untimed_B, 'B')} are moved between launches to prepare each, whose "

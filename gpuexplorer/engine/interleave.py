@@ -103,7 +103,7 @@ class Interleaving:
                 if record is None:
                     medians_s.append(math.nan)
                     continue
-                medians_s.append(float(np.median(record.samples_s())))
+                medians_s.append(record.median_s())
                 before = self._records[index]
                 if before is None:
                     self._records[index] = record

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpuexplorer.analysis.energy import idle_power_W
 from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig
@@ -15,7 +16,6 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, WorkFailed, WrongResult
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.run_options import LIVE, RunOptions
-from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, Event
@@ -52,20 +52,21 @@ class Receiver:
         self.ended = False
         self.error: ExplorerError | None = None
 
-    def take(self, told: Event | Reading) -> bool:
+    def take(self, told: Event) -> bool:
         """Take in what is told next; return whether the run has ended."""
         record = self.record
         match told:
             case protocol.Stage():
+                if self.stage == "rest" and record is not None:  # what follows it is the warm-up
+                    record.idle_power_W = idle_power_W(record.readings)
                 self.stage = told.name
             case protocol.Prepared():
                 self._prepared(told)
             case protocol.Samples() if record is not None:
                 record.add(told.batch, dropped=told.dropped)
-            case Reading() if record is not None:
-                record.add_reading(told)
             case protocol.Telemetry() if record is not None:
-                record.add_reading(told.reading)
+                if told.device == record.prepared.device.id:  # not of one that was watched before
+                    record.add_reading(told.reading)
             case protocol.MemoryCounted() if record is not None:
                 record.memory = told.memory
             case protocol.Finished():

@@ -30,8 +30,8 @@ from gpuexplorer.core.result import (
 )
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.sample_block import Samples, packed
-from gpuexplorer.core.series.examine import examine
-from gpuexplorer.core.statistics import Summary
+from gpuexplorer.core.series.examine import examine, in_figures
+from gpuexplorer.core.statistics import Summary, middle
 from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine.batches import Batches
 from gpuexplorer.engine.protocol import MAX_NOISE, Prepared
@@ -68,6 +68,8 @@ class RunRecord:
         self.time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.stopped_by = "running"
         self.dropped = 0
+        self.lost_until_ns: int | None = None
+        """When a batch began before which samples were lost on their way, the latest such."""
         self.phases_s: Phases = prepared.phases_s
         self.memory: MemoryUse | None = prepared.memory
         """The memory it takes: predicted from the start, and counted once that was done."""
@@ -114,6 +116,8 @@ class RunRecord:
         The oldest go when there are more than ``MAX_SAMPLES``, or than ``MAX_BATCHES`` batches.
         """
         self.dropped += dropped
+        if dropped:
+            self.lost_until_ns = batch.starts_ns[0]
         self._batches.append(batch)
         self._samples += sum(batch.counts)
         self._parts += len(batch.counts)
@@ -160,6 +164,8 @@ class RunRecord:
             self.add_reading(reading)
         self.missing.update(later.missing)
         self.dropped += later.dropped
+        if later.lost_until_ns is not None:
+            self.lost_until_ns = later.lost_until_ns
         if later.memory is not None and later.memory.peak_B is not None:
             self.memory = later.memory
 
@@ -209,6 +215,7 @@ class RunRecord:
             self.idle_power_W,
             self.missing,
             in_turns=self._in_turns,
+            lost=bool(batches) and batches[0].starts_ns[0] < (self.lost_until_ns or 0),
         )
         if self.counters is not None and state.occupancy is None:
             sources = ", ".join(name for name in (state.source, "ncu") if name)
@@ -273,6 +280,12 @@ class RunRecord:
     def summary(self) -> Summary:
         """Return the figures that its document has; ValueError when it has no samples."""
         return self._examined(Batches(self._batches, self.readings))
+
+    def median_s(self) -> float:
+        """Return the median that its document has, and nothing else; it has samples."""
+        batches = Batches(self._batches, self.readings)
+        throttled = batches.throttled(self.prepared.device.nominal_clock_Hz)
+        return middle(in_figures(batches.samples_s, throttled))
 
     def _examined(self, batches: Batches) -> Summary:
         prepared = self.prepared

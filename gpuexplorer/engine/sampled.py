@@ -19,6 +19,9 @@ class Sampled(msgspec.Struct, frozen=True, kw_only=True):
     readings: list[Reading]
     stopped_by: str
     ceilings: Ceilings | None
+    idle_power_W: float | None = None
+    dropped: int = 0
+    lost_until_ns: int | None = None
 
     @classmethod
     def of(cls, record: RunRecord) -> Sampled:
@@ -29,15 +32,19 @@ class Sampled(msgspec.Struct, frozen=True, kw_only=True):
             readings=record.readings,
             stopped_by=record.stopped_by,
             ceilings=record.ceilings,
+            idle_power_W=record.idle_power_W,
+            dropped=record.dropped,
+            lost_until_ns=record.lost_until_ns,
         )
 
     def record(self) -> RunRecord:
         """Return the record again, with an id of its own."""
         made = RunRecord(self.prepared)
-        made.ceilings = self.ceilings
+        made.ceilings, made.idle_power_W = self.ceilings, self.idle_power_W
         for batch in self.batches:
             made.add(batch)
         for reading in self.readings:
             made.add_reading(reading)
+        made.dropped, made.lost_until_ns = self.dropped, self.lost_until_ns
         made.end(self.stopped_by)
         return made

@@ -39,17 +39,17 @@ from gpuexplorer.measure.recordings import count_accesses, record_operators
 from gpuexplorer.measure.transfers import METHOD as SEQUENCE_METHOD
 from gpuexplorer.telemetry import ncu
 from gpuexplorer.telemetry.ladder import survey
-from gpuexplorer.telemetry.sampler import Sampler
+from gpuexplorer.telemetry.sampler import PERIOD_S, Sampler
 from gpuexplorer.workloads.trust import programs as programs_in
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
 EXIT_DEVICE_LOST = protocol.EXIT_TOLD
 """The exit status after an error that poisons the device's context; the client starts afresh."""
 
-REST_S = LEAST_IDLE_S + 0.4
-"""How long the device rests before a run that is long enough to tell a launch's energy."""
 FIRST_READING_S = 0.4
 """After this long a device's first reading is there."""
+REST_S = FIRST_READING_S + LEAST_IDLE_S + 2 * PERIOD_S
+"""How long the device rests before a run that is long enough to tell a launch's energy."""
 FIRST_LOOK_S = 5.0
 """After this long it is known who else uses a device, if anything tells it."""
 REST_STEP_S = 0.05

@@ -35,12 +35,13 @@ def device_state(
     missing: Mapping[str, str],
     *,
     in_turns: bool = False,
+    lost: bool = False,
 ) -> tuple[TelemetrySummary, Traffic | None]:
     """Return the device's state over a run, and a launch's DRAM bytes if they were counted.
 
-    ``idle_power_W`` is the power at rest, where it was read before the run; otherwise the readings
-    from before the first launch tell, and those tell nothing else. ``missing`` says why a field of
-    a reading is not there. ``in_turns``: something else ran between its launches.
+    ``idle_power_W`` is the power at rest, where it was read before the run. ``missing`` says why a
+    field of a reading is not there. ``in_turns``: something else ran between its launches.
+    ``lost``: samples between these were lost on their way.
     """
     during = while_sampled(batches, readings)
 
@@ -51,7 +52,9 @@ def device_state(
     reasons = [r.throttle_reasons for r in during if r.throttle_reasons is not None]
     users = [r.users for r in during if r.users is not None]
     sources = dict.fromkeys(name for r in during for name in (r.source, *r.sources.values()))
-    energy, dram = _of_one_launch(prepared, batches, readings, idle_power_W, missing, in_turns)
+    energy, dram = _of_one_launch(
+        prepared, batches, readings, idle_power_W, missing, in_turns, lost
+    )
     summary = TelemetrySummary(
         sm_clock_Hz=middle("sm_clock_Hz"),
         power_W=middle("power_W"),
@@ -86,6 +89,7 @@ def _of_one_launch(
     idle_W: float | None,
     missing: Mapping[str, str],
     in_turns: bool,
+    lost: bool,
 ) -> tuple[Energy, Traffic | str]:
     """Return energy and DRAM bytes of one launch, each with its reason where it is not known."""
     if prepared.config.include_transfers:
@@ -94,6 +98,9 @@ def _of_one_launch(
     counted = any(r.energy_J is not None or r.dram_B_per_s is not None for r in readings)
     if in_turns and counted:
         why = "it was measured in turns, between which the counters ran on"
+        return Energy(reason=why), why
+    if lost and counted:
+        why = "samples were lost on their way, while the counters ran on"
         return Energy(reason=why), why
     timeline = _timeline(batches if counted else batches[:1])  # without counters only reasons
     if timeline is None:

@@ -52,7 +52,7 @@ EngineEvent = (
     | protocol.Cancelled
     | protocol.Failed | protocol.NeedsConfirmation
 )  # fmt: skip
-JobEvent = EngineEvent | protocol.Samples | Reading
+JobEvent = EngineEvent | protocol.Samples | protocol.Telemetry
 """What is said of a job's run."""
 
 
@@ -150,7 +150,10 @@ class EngineWorker(Task):
         self._ticket = 0
         self._sink: Callable[[JobEvent], None] | None = None
         self._tally = Tally()
+        self._device = ""
+        """The device of the latest live run."""
         self._readings: deque[Reading] = deque(maxlen=RECENT_READINGS)
+        """Its latest readings."""
         self._worked = False
         """Whether the engine has had a run to do since the latest reading."""
         self._summary_due = 0.0
@@ -288,7 +291,8 @@ class EngineWorker(Task):
         if self._sink is not None and self._goes_to(self._sink, event):
             return
         if isinstance(event, protocol.Telemetry):
-            self._readings.append(event.reading)
+            if event.device == self._device:
+                self._readings.append(event.reading)
             measures = self._engine is not None and self._engine.is_measuring
             worked, self._worked = self._worked or measures, measures
             with self._lock:
@@ -313,6 +317,9 @@ class EngineWorker(Task):
                 if isinstance(event, protocol.Prepared):
                     # Fresh: a run may be prepared again, timed in another way from there on.
                     self._tally = Tally(event.resolution_s, event.device.nominal_clock_Hz)
+                    if event.device.id != self._device:
+                        self._device = event.device.id
+                        self._readings.clear()
             ticket = self._ticket if event.generation == self._generation else 0
             if ticket or event.generation == 0:
                 self._tell(ticket, event)
@@ -324,7 +331,7 @@ class EngineWorker(Task):
     ) -> bool:
         """Tell a job what concerns its run; return whether it concerns that job alone."""
         if isinstance(event, protocol.Telemetry):
-            sink(event.reading)
+            sink(event)
         elif isinstance(event, EngineLost):
             if event.generation or not event.restarting:
                 sink(event)

@@ -117,7 +117,7 @@ class Sampler:
     def _read(self, device: DeviceInfo, source: TelemetrySource) -> TelemetrySource | None:
         """Read once and hand it on; return what is read from then on."""
         try:
-            self.latest = reading = self._reading(source)
+            reading = self._reading(device, source)
             self._on_reading(device.id, reading)
         except Exception as error:  # noqa: BLE001 - as above
             _log.exception("telemetry of %s ended", device.id)
@@ -127,15 +127,19 @@ class Sampler:
             return None if isinstance(source, _Failed) else _Failed(name, why)
         return source
 
-    def _reading(self, source: TelemetrySource) -> Reading:
+    def _reading(self, device: DeviceInfo, source: TelemetrySource) -> Reading:
+        """Read once; another device may be watched by the time that it is done."""
         reading = source.read()
         self._told |= {f for f in FIELD_TITLES if getattr(reading, f) is not None}
         self._missing.update(reading.missing)
         for field in [f for f in self._missing if getattr(reading, f, None) is not None]:
             del self._missing[field]  # it has come since
-        if self._say_again:
-            self._say_again = False
-            reading = msgspec.structs.replace(reading, missing=dict(self._missing))
+        with self._changed:
+            if self._say_again and self._wanted == device:
+                self._say_again = False
+                reading = msgspec.structs.replace(reading, missing=dict(self._missing))
+            if _same_hardware(self._wanted, device):
+                self.latest = reading
         return reading
 
 

@@ -42,7 +42,8 @@ def readings(
 
 
 def test_the_energy_of_a_launch_is_what_the_run_took_above_rest() -> None:
-    energy = energy_per_launch(readings(8.0, 70.0, 420.0), timeline(8.0))
+    made = readings(8.0, 70.0, 420.0)
+    energy = energy_per_launch(made, timeline(8.0), idle_power_W(made[:14]))
     assert energy.reason is None
     assert energy.idle_power_W == pytest.approx(70.0)
     assert energy.per_launch_J == pytest.approx(350.0 * 1e-3 / 0.99, rel=0.01)
@@ -59,7 +60,7 @@ def test_whatever_the_powers_and_launches_are(
     idle_W: float, more_W: float, launch_s: float, busy: float
 ) -> None:
     energy = energy_per_launch(
-        readings(8.0, idle_W, idle_W + more_W), timeline(8.0, launch_s, busy)
+        readings(8.0, idle_W, idle_W + more_W), timeline(8.0, launch_s, busy), idle_W
     )
     assert energy.per_launch_J == pytest.approx(more_W * launch_s / busy, rel=0.02)
 
@@ -68,9 +69,9 @@ def test_whatever_the_powers_and_launches_are(
     ("made", "reason"),
     [
         ((readings(2.0, 70, 400), timeline(2.0)), "too short to tell: needs 5 s, ran 1."),
-        ((readings(8.0, 70, 400, rest_s=0.5), timeline(8.0)), "idle power is not known"),
-        ((readings(8.0, 70, 400), timeline(8.0, busy=0.2)), "launches filled only 20 % of"),
-        ((readings(8.0, 70, 60), timeline(8.0)), "no more than at rest"),
+        ((readings(8.0, 70, 400), timeline(8.0)), "idle power is not known"),
+        ((readings(8.0, 70, 400), timeline(8.0, busy=0.2), 70.0), "launches filled only 20 % of"),
+        ((readings(8.0, 70, 60), timeline(8.0), 70.0), "no more than at rest"),
         (([], timeline(8.0)), "the device was not read"),
         (([Reading(t_ns=1, source="cpu")], timeline(8.0)), "no energy counter"),
         (
@@ -87,7 +88,7 @@ def test_otherwise_it_is_none_with_the_reason(made: tuple[Any, ...], reason: str
 
 
 def test_what_is_moved_between_launches_takes_energy_that_is_not_theirs() -> None:
-    made = readings(8.0, 70.0, 420.0), timeline(8.0)
+    made = readings(8.0, 70.0, 420.0), timeline(8.0), 70.0
     cold = energy_per_launch(*made, untimed_B=1e8, compulsory_B=1e9)
     assert cold.per_launch_J is None
     assert cold.reason is not None
@@ -95,11 +96,6 @@ def test_what_is_moved_between_launches_takes_energy_that_is_not_theirs() -> Non
     assert energy_per_launch(*made, untimed_B=4.0, compulsory_B=1e9).per_launch_J is not None
     bare = energy_per_launch([Reading(t_ns=1, source="cpu")], timeline(8.0), untimed_B=1e8)
     assert bare.reason == "this device has no energy counter"
-
-
-def test_a_rest_before_the_run_may_be_known_from_elsewhere() -> None:
-    energy = energy_per_launch(readings(8.0, 70.0, 420.0, rest_s=0.0), timeline(8.0), 70.0)
-    assert energy.per_launch_J == pytest.approx(0.3535, rel=0.01)
 
 
 def test_power_at_rest_needs_a_second_and_a_counter_that_runs_forward() -> None:

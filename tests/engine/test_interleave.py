@@ -101,6 +101,40 @@ def test_a_round_that_fails_leaves_those_before_as_they_are() -> None:
     assert [t.record.samples for t in turns.turns()] == [3, 3]
 
 
+class HeldDown(EngineSession):
+    """A session in whose runs the clock is held down for the last ``held`` of ten batches."""
+
+    def __init__(self, held: int) -> None:
+        self.held = held
+
+    def measure(self, config: RunConfig, *_: object, **__: object) -> RunRecord:
+        record = RunRecord(msgspec.structs.replace(prepared(), config=config))
+        for number in range(10):
+            slow = number >= 10 - self.held
+            times_s = np.full(5, 2e-3 if slow else 1e-3) + 1e-6 * number
+            record.add(
+                SampleBatch(
+                    seconds=times_s.astype("<f8").tobytes(),
+                    counts=(5,),
+                    starts_ns=(number * 10**7,),
+                    clocks_Hz=(0.9e9 if slow else 1.8e9,),
+                )
+            )
+        record.end("time")
+        return record
+
+
+@pytest.mark.parametrize("held", [0, 3, 8, 10])
+def test_a_turns_median_is_of_the_samples_that_its_figures_are_of(held: int) -> None:
+    session = HeldDown(held)
+    turns = Interleaving([contestant("a")])
+    turns.round(session)
+    (one,) = turns.turns()
+    timing = one.result().timing
+    assert timing.marked_throttled == (0 if held == 10 else 5 * held)
+    assert one.medians_s.tolist() == [timing.median_s]
+
+
 def test_a_machine_that_gets_slower_favours_nobody() -> None:
     session = Scripted({"a": 1.0, "b": 1.0})
     comparison, first, second = compare_in_turns(session, contestant("a"), contestant("b"), seed=1)

@@ -29,6 +29,12 @@ def samples(dropped: int = 0) -> protocol.Samples:
     return protocol.Samples(generation=1, batch=batch, dropped=dropped)
 
 
+def read(*, device: str, power_W: float) -> protocol.Telemetry:
+    return protocol.Telemetry(
+        device=device, reading=Reading(t_ns=2, power_W=power_W, source="nvml")
+    )
+
+
 def finished() -> protocol.Finished:
     return protocol.Finished(generation=1, stopped_by="samples", phases_s=Phases(free=0.5))
 
@@ -49,8 +55,9 @@ def test_a_run_from_its_first_message_to_its_record() -> None:
         prepared(),
         protocol.Stage(generation=1, name="measure"),
         samples(),
-        Reading(t_ns=2, power_W=40.0, source="nvml"),
-        protocol.Telemetry(device="cpu", reading=Reading(t_ns=3, power_W=41.0, source="nvml")),
+        read(device=CONFIG.device, power_W=40.0),
+        read(device="cuda:1", power_W=600.0),  # it was watched before
+        read(device=CONFIG.device, power_W=41.0),
         protocol.MemoryCounted(generation=1, memory=memory),
         samples(),
     ):
@@ -69,6 +76,56 @@ def test_samples_that_were_lost_on_their_way_stand_in_the_document() -> None:
         run.take(message)
     timing = run.measured().result().timing
     assert (timing.samples, timing.dropped) == (60, 12)
+
+
+def test_a_warm_up_is_no_rest() -> None:
+    run = Receiver(CONFIG)
+    energy_J, begin_ns = 0.0, 5_000_000_000
+
+    def tell(*, until_s: float, watts: float) -> None:
+        nonlocal energy_J
+        last = run.record.readings[-1:] if run.record is not None else []
+        t_ns = last[0].t_ns if last else begin_ns - 100_000_000
+        while t_ns < begin_ns + until_s * 1e9:
+            t_ns += 100_000_000
+            energy_J += 0.1 * watts
+            reading = Reading(t_ns=t_ns, source="nvml", energy_J=energy_J)
+            run.take(protocol.Telemetry(device=CONFIG.device, reading=reading))
+
+    run.take(prepared())
+    run.take(protocol.Stage(generation=1, name="rest"))
+    tell(until_s=1.5, watts=100.0)
+    run.take(protocol.Stage(generation=1, name="measure"))
+    tell(until_s=2.1, watts=600.0)
+    run.take(protocol.Stage(generation=1, name="measure"))
+    for number in range(80):
+        batch = SampleBatch(
+            seconds=np.full(100, 1e-3).astype("<f8").tobytes(),
+            counts=(100,),
+            starts_ns=(begin_ns + 2_100_000_000 + number * 100_000_000,),
+        )
+        run.take(protocol.Samples(generation=1, batch=batch))
+        tell(until_s=2.1 + 0.1 * number, watts=600.0)
+    run.take(protocol.Stage(generation=1, name="verify"))
+    run.take(protocol.Stage(generation=1, name="measure"))
+    run.take(finished())
+    state = run.measured().result().telemetry
+    assert state.idle_power_W == pytest.approx(100.0)
+    assert state.energy_per_launch_J == pytest.approx(0.5)
+
+
+def test_a_run_that_did_not_rest_has_no_power_at_rest() -> None:
+    run = Receiver(CONFIG)
+    run.take(prepared())
+    run.take(protocol.Stage(generation=1, name="measure"))
+    for step in range(20):
+        reading = Reading(t_ns=step * 100_000_000, source="nvml", energy_J=60.0 * step)
+        run.take(protocol.Telemetry(device=CONFIG.device, reading=reading))
+    late = samples()
+    batch = msgspec.structs.replace(late.batch, starts_ns=(2_000_000_000,))
+    run.take(msgspec.structs.replace(late, batch=batch))
+    run.take(finished())
+    assert run.measured().result().telemetry.idle_power_W is None
 
 
 def test_a_run_that_is_prepared_again_begins_anew() -> None:

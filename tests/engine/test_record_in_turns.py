@@ -16,6 +16,7 @@ from tests.support.prepared import prepared
 def turn(start_ms: int, launches: int = 5, *, counter: bool = False) -> RunRecord:
     """Launches of 0.1 s each at 300 W, with 1.5 s at 20 W before them and 1 s after."""
     one = RunRecord(prepared())
+    one.idle_power_W = 20.0
     for number in range(launches):
         one.add(
             SampleBatch(

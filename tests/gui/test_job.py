@@ -17,7 +17,6 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.sample import Reading
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import Event
 from gpuexplorer.engine.receiver import Receiver
@@ -240,7 +239,7 @@ def test_a_crash_in_a_job_is_told_with_its_remedy(
     sampled = threading.Event()
 
     class Watched(Receiver):
-        def take(self, told: Event | Reading) -> bool:
+        def take(self, told: Event) -> bool:
             if isinstance(told, protocol.Samples):
                 sampled.set()
             return super().take(told)

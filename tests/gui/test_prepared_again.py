@@ -9,7 +9,7 @@ import numpy as np
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.charts.words import STOPPED
-from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineOptions
@@ -37,6 +37,21 @@ def test_figures_of_two_ways_of_timing_are_never_mixed() -> None:
     worker._finish_summary()
     told = [item for _, item in worker._pending.items if isinstance(item, Summary)]
     assert [summary.median_s for summary in told] == [1e-6, 4e-6]
+
+
+def test_what_held_the_clock_of_another_device_marks_no_samples() -> None:
+    worker = EngineWorker(EngineOptions())
+    worker._generation = worker._ticket = 1
+    braked = Reading(t_ns=1_000_000_000, source="nvml", throttle_reasons=("power brake",))
+    for device in ("opencl:0", "cuda:1"):
+        other = msgspec.structs.replace(prepared().device, id=device, nominal_clock_Hz=2e9)
+        worker._on_event(msgspec.structs.replace(prepared(), device=other))
+        worker._on_event(protocol.Telemetry(device="opencl:0", reading=braked))
+        batch = msgspec.structs.replace(samples(1e-3, 1_001_000_000).batch, clocks_Hz=(1e9,))
+        worker._on_event(protocol.Samples(generation=1, batch=batch))
+        worker._finish_summary()
+    told = [item for _, item in worker._pending.items if isinstance(item, Summary)]
+    assert [summary.marked_throttled for summary in told] == [50, 0]
 
 
 def test_what_was_measured_in_the_first_way_stays_as_a_run(

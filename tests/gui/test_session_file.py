@@ -16,10 +16,11 @@ from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.model.replay import replay
 from gpuexplorer.gui.model.session_archive import read_session, write_session
 from gpuexplorer.gui.model.session_document import SESSION_SCHEMA
-from gpuexplorer.gui.model.trace import COARSEST, Trace
+from gpuexplorer.gui.model.trace import COARSEST, Trace, sample_times_s
 from tests.support.sessions import (
     KNOBS,
     SOURCE,
+    batch,
     contents,
     measure,
     timeline,
@@ -63,6 +64,21 @@ def test_what_was_shown_comes_back_as_it_was(tmp_path: Path) -> None:
     assert read.document.knobs == KNOBS and read.document.notes == "a note"
     assert read.document.kernels == {"mine": SOURCE}
     assert read.parts == {"later": b'{"schema": "gpuexplorer/later/1"}'}
+
+
+def test_what_was_lost_on_its_way_comes_back(tmp_path: Path) -> None:
+    before, saved = timeline(), tmp_path / "bench.gpux"
+    assert before.current is not None and before.current.record is not None
+    ours = before.current.record
+    parts = [batch(41, start_s=124.0), batch(42, start_s=126.0)]
+    times_s = [sample_times_s(part, 0) for part in parts]
+    durations_s = [part.durations_s for part in parts]
+    before.add(np.concatenate(times_s), np.concatenate(durations_s), parts, 9)
+    assert (ours.dropped, ours.lost_until_ns) == (9, parts[-1].starts_ns[0])
+    write_session(contents(before), saved)
+    after = replay(read_session(saved), saved.name, 900).current
+    assert after is not None and after.record is not None
+    assert (after.record.dropped, after.record.lost_until_ns) == (9, ours.lost_until_ns)
 
 
 def test_columns_come_back_with_the_launches_behind_them(tmp_path: Path) -> None:

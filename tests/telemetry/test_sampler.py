@@ -145,6 +145,60 @@ def test_a_source_that_fails_is_closed_and_the_next_device_works() -> None:
     sampler.stop()
 
 
+class Slow(Source):
+    """Says at its first reading that a figure is missing; takes the second until ``go`` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began, self.go = threading.Event(), threading.Event()
+
+    def read(self) -> Reading:
+        reading = super().read()
+        if self.reads == 2:
+            self.began.set()
+            assert self.go.wait(WAIT_S)
+        missing = {"power_W": "no meter"} if self.reads == 1 else {}
+        return msgspec.structs.replace(reading, missing=missing)
+
+
+def test_the_latest_reading_is_never_that_of_the_device_before() -> None:
+    got: Got = queue.SimpleQueue()
+    slow, opens = Slow(), threading.Event()
+
+    def open_device(found: DeviceInfo) -> TelemetrySource:
+        if found.id == "a":
+            return slow
+        assert opens.wait(WAIT_S)
+        return Source()
+
+    sampler = Sampler(lambda *r: got.put(r), period_s=0.001, open_device=open_device)
+    sampler.watch(device("a"))
+    wait_for(got, "a")
+    assert slow.began.wait(WAIT_S)
+    sampler.watch(device("b"))
+    slow.go.set()
+    wait_for(got, "a")
+    between = sampler.latest
+    opens.set()
+    of_b, latest = wait_for(got, "b"), sampler.latest
+    sampler.stop()
+    assert between is None
+    assert latest is not None and latest.t_ns >= of_b.t_ns
+
+
+def test_a_reading_that_was_under_way_does_not_say_for_another_view_what_is_missing() -> None:
+    got: Got = queue.SimpleQueue()
+    slow = Slow()
+    sampler = Sampler(lambda *r: got.put(r), period_s=0.001, open_device=lambda d: slow)
+    sampler.watch(device("a"))
+    wait_for(got, "a")
+    assert slow.began.wait(WAIT_S)
+    sampler.watch(msgspec.structs.replace(device("a"), id="again"))
+    slow.go.set()
+    assert wait_for(got, "again").missing == {"power_W": "no meter"}
+    sampler.stop()
+
+
 @pytest.mark.parametrize("error", [True, False])
 def test_a_device_without_a_source_gives_no_readings_and_no_harm(error: bool) -> None:
     got: Got = queue.SimpleQueue()

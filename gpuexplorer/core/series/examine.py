@@ -27,26 +27,22 @@ def examine(
 ) -> Summary:
     """Examine a non-empty series of seconds per launch, in the order they were taken.
 
-    ``throttled`` flags samples taken while the clock was held down. The figures leave them out
-    unless they are the majority; outliers are in them.
+    ``throttled`` flags samples taken while the clock was held down, which ``in_figures`` leaves
+    out; outliers are in the figures.
     """
     marked = 0 if throttled is None else int(throttled.sum())
     mostly_throttled = is_most(marked, len(samples_s))
     warnings = []
-    used = samples_s
-    if throttled is not None and marked:
+    used = samples_s if throttled is None else in_figures(samples_s, throttled)
+    if marked:
         share = marked / len(samples_s)
-        if not mostly_throttled:
-            used = samples_s[~throttled]
-            warnings.append(
-                f"the clock was held down during {percent(share)} of the launches; they are marked "
-                "and not in the figures"
-            )
-        else:
-            warnings.append(
-                f"the clock was held down during {percent(share)} of the launches, so the figures "
-                "are those of a throttled device"
-            )
+        warnings.append(
+            f"the clock was held down during {percent(share)} of the launches, so the figures "
+            "are those of a throttled device"
+            if mostly_throttled
+            else f"the clock was held down during {percent(share)} of the launches; they are "
+            "marked and not in the figures"
+        )
     summary = summarize(used, resolution_s)
     odd, above_s = _oddities(used, summary, resolution_s)
     return replace(
@@ -57,6 +53,11 @@ def examine(
         outlier_above_s=above_s,
         warnings=(*warnings, *odd),
     )
+
+
+def in_figures(samples_s: Floats, throttled: Mask) -> Floats:
+    """Return the samples that the figures are of: no marked ones, unless they are the majority."""
+    return samples_s if is_most(int(throttled.sum()), len(samples_s)) else samples_s[~throttled]
 
 
 def is_most(marked: int, samples: int) -> bool:

@@ -334,7 +334,7 @@ class Live:
     ) -> None:
         """Add samples of the current configuration; times are seconds on any one steady clock.
 
-        ``dropped`` were lost before them.
+        ``dropped`` were lost before them, or before some of them.
         """
         run = self.current
         if run is None or not len(times_s):
@@ -356,9 +356,8 @@ class Live:
         self.device.place(run.began_s, float(times_s[-1]), self._origin_s + self._cut_s)
         self._add_rates(run, durations_s, batches)
         if run.record is not None:
-            for batch in batches:
-                run.record.add(batch)
-            run.record.dropped += dropped
+            for place, batch in enumerate(batches, start=1):
+                run.record.add(batch, dropped=dropped if place == len(batches) else 0)
             run.record.pack()
 
     def _add_rates(self, run: Run, durations_s: Floats, batches: list[SampleBatch]) -> None:

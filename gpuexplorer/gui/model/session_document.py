@@ -58,6 +58,7 @@ class RunPart(msgspec.Struct, frozen=True, kw_only=True):
     time_utc: str
     stopped_by: str
     dropped: Count
+    lost_until_ns: Count | None = None
     max_noise: Annotated[float, Meta(gt=0, le=1)]
     label: str
     shift_s: Annotated[float, Meta(gt=-1e10, lt=1e10)]
@@ -135,6 +136,7 @@ def run_part(record: RunRecord, label: str, shift_s: float) -> RunPart:
         time_utc=record.time_utc,
         stopped_by="user" if record.stopped_by == "running" else record.stopped_by,
         dropped=record.dropped,
+        lost_until_ns=record.lost_until_ns,
         max_noise=record.max_noise,
         label=label,
         shift_s=shift_s,
@@ -158,7 +160,7 @@ def record_of(part: RunPart, arrays: Arrays) -> RunRecord:
     for reading in part.readings:
         record.add_reading(reading)
     record.missing = dict(part.missing)
-    record.dropped = part.dropped
+    record.dropped, record.lost_until_ns = part.dropped, part.lost_until_ns
     record.ceilings, record.idle_power_W = part.ceilings, part.idle_power_W
     record.counters = part.counters
     record.end(part.stopped_by, part.phases_s)
