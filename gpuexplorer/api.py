@@ -34,7 +34,7 @@ from gpuexplorer.core import limits
 from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.knobs import (
     ConditionArguments,
     ProblemArguments,
@@ -55,7 +55,14 @@ from gpuexplorer.engine.analyze import (
 )
 from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.search.arguments import arguments, choices_by_name, optional
-from gpuexplorer.search.call import kept_in, not_kept, read_workload, trusted, workload_of
+from gpuexplorer.search.call import (
+    kept_in,
+    not_kept,
+    read_workload,
+    trusted,
+    with_partial,
+    workload_of,
+)
 from gpuexplorer.search.compare import Comparing, Standing
 from gpuexplorer.search.contestants import contestants_of, one_number_of_threads, read_words
 from gpuexplorer.search.engines import Engines
@@ -136,11 +143,8 @@ def run(
     with EngineSession(python=python, threads=request.threads, ceilings=ceilings) as session:
         config = complete(request, chosen, session.devices())
         options = RunOptions(seconds=seconds, max_noise=max_noise, allow_long=allow_long)
-        try:
+        with with_partial(session.partial):
             return session.measure(config, chosen, options, on_progress=on_progress).result()
-        except ExplorerError as error:
-            error.partial = session.partial()
-            raise
 
 
 @arguments()
@@ -172,7 +176,8 @@ def compare(
     with each contestant's standing. ``stored`` takes stored runs and results as they are, on
     whatever days they were measured, which is weaker evidence than turns; nothing is measured then.
 
-    Raises as ``run`` does, with the contestant's name.
+    Raises as ``run`` does, with the contestant's name; ``partial`` is the document of the rounds
+    that were done.
     """
     if len(contestants) < 2:
         raise InputError("a comparison takes two", remedy="name another configuration or run")
@@ -202,7 +207,8 @@ def compare(
             allow_long=allow_long,
         )
         measures = [engines.measures(one.engine) for one in compared]
-        comparing.measure(measures, seconds=seconds, on_round=on_round)
+        with with_partial(lambda: comparing.result() if comparing.rounds else None):
+            comparing.measure(measures, seconds=seconds, on_round=on_round)
     return comparing.result()
 
 
@@ -245,8 +251,9 @@ def sweep(
     ``on_step`` is called before and after each configuration.
 
     Raises InputError and CannotRunHere when nothing of it can be run, and when the history cannot
-    be opened; CannotRunHere when no engine starts. A history that fails later is a UserWarning. A
-    KeyboardInterrupt stops the sweep.
+    be opened; CannotRunHere when no engine starts, or none any more: the document of what was
+    measured by then is the error's ``partial``, None for nothing. A history that fails later is a
+    UserWarning. A KeyboardInterrupt stops the sweep.
     """
     if samples is None and seconds is None:
         raise InputError(
@@ -281,7 +288,8 @@ def sweep(
             on_step=on_step,
             on_trouble=not_kept,
         )
-        return space_sweep.run(engines)
+        with with_partial(lambda: done if (done := space_sweep.document()).measured else None):
+            return space_sweep.run(engines)
 
 
 def _cluster(where: str | Path, slower_by: float) -> Cluster:
@@ -335,8 +343,9 @@ def tune(
     ``on_tuning`` is called after each configuration and each round of the final.
 
     Raises InputError when there is nothing to tune, CannotRunHere when a sampler lacks its package
-    or no engine starts, WorkFailed when nothing can be measured. A history that fails meanwhile is
-    a UserWarning.
+    or no engine starts, WorkFailed when nothing can be measured. The error that ends a tuning has
+    its document by then as ``partial``, which names nothing, None where nothing was measured. A
+    history that fails meanwhile is a UserWarning.
     """
     chosen = workload_of(workload, kernels, trust=False)
     request = request_of(workload, **knobs)
@@ -367,7 +376,8 @@ def tune(
         tuner = Tuner(session, chosen, space, options)
         if on_tuning is not None:
             tuner.on_progress = on_tuning
-        return TuningKeeper(store, not_kept).run(tuner)
+        with with_partial(lambda: done if (done := tuner.so_far()).device else None):
+            return TuningKeeper(store, not_kept).run(tuner)
 
 
 @arguments()

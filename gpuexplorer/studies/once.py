@@ -14,7 +14,7 @@ from gpuexplorer.engine.interleave import ROUNDS
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.history.keeping import Keeping
 from gpuexplorer.search.arguments import arguments
-from gpuexplorer.search.call import kept_in, not_kept, workload_of
+from gpuexplorer.search.call import kept_in, not_kept, with_partial, workload_of
 from gpuexplorer.search.engines import Several
 from gpuexplorer.studies import KINDS
 from gpuexplorer.studies.ladder import LadderStudy
@@ -72,7 +72,8 @@ def study(
     The rest is as ``run`` has it.
 
     Raises InputError for a request that cannot be, CannotRunHere when this machine lacks what it
-    needs, WorkFailed when nothing could be measured.
+    needs, WorkFailed when nothing could be measured. The error that ends a study has the document
+    of what was measured by then as ``partial``, None for nothing.
     """
     chosen = workload_of(workload, kernels, trust=trust)
     if kind not in KINDS:
@@ -101,7 +102,8 @@ def study(
                 on_step(at)
 
         try:
-            found: Study = lab.run(session, step)
+            with with_partial(lambda: done if (done := lab.document()).runs else None):
+                found: Study = lab.run(session, step)
         finally:
             if lab.document().runs:
                 keeping.end(*document_and_runs(lab.document()))
