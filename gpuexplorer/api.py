@@ -14,9 +14,9 @@ a warning, and the result comes back all the same.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import EllipsisType
 from typing import Any, Unpack
 
 from gpuexplorer.analysis.architectures import (
@@ -27,14 +27,13 @@ from gpuexplorer.analysis.architectures import (
 from gpuexplorer.analysis.listing import Listings
 from gpuexplorer.analysis.static import Analysis
 from gpuexplorer.calibration.store import CeilingStore
+from gpuexplorer.cluster.call import connecting
 from gpuexplorer.cluster.connection import Cluster
-from gpuexplorer.cluster.paces import SLOWER_BY
-from gpuexplorer.cluster.place import find_cluster
 from gpuexplorer.core import limits
 from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.device import DeviceList
-from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.knobs import (
     ConditionArguments,
     ProblemArguments,
@@ -55,7 +54,14 @@ from gpuexplorer.engine.analyze import (
 )
 from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.search.arguments import arguments, choices_by_name, optional
-from gpuexplorer.search.call import kept_in, not_kept, read_workload, trusted, workload_of
+from gpuexplorer.search.call import (
+    kept_in,
+    not_kept,
+    read_workload,
+    trusted,
+    with_partial,
+    workload_of,
+)
 from gpuexplorer.search.compare import Comparing, Standing
 from gpuexplorer.search.contestants import contestants_of, one_number_of_threads, read_words
 from gpuexplorer.search.engines import Engines
@@ -136,11 +142,8 @@ def run(
     with EngineSession(python=python, threads=request.threads, ceilings=ceilings) as session:
         config = complete(request, chosen, session.devices())
         options = RunOptions(seconds=seconds, max_noise=max_noise, allow_long=allow_long)
-        try:
+        with with_partial(session.partial):
             return session.measure(config, chosen, options, on_progress=on_progress).result()
-        except ExplorerError as error:
-            error.partial = session.partial()
-            raise
 
 
 @arguments()
@@ -172,7 +175,8 @@ def compare(
     with each contestant's standing. ``stored`` takes stored runs and results as they are, on
     whatever days they were measured, which is weaker evidence than turns; nothing is measured then.
 
-    Raises as ``run`` does, with the contestant's name.
+    Raises as ``run`` does, with the contestant's name; ``partial`` is the document of the rounds
+    that were done.
     """
     if len(contestants) < 2:
         raise InputError("a comparison takes two", remedy="name another configuration or run")
@@ -202,7 +206,8 @@ def compare(
             allow_long=allow_long,
         )
         measures = [engines.measures(one.engine) for one in compared]
-        comparing.measure(measures, seconds=seconds, on_round=on_round)
+        with with_partial(lambda: comparing.result() if comparing.rounds else None):
+            comparing.measure(measures, seconds=seconds, on_round=on_round)
     return comparing.result()
 
 
@@ -218,7 +223,7 @@ def sweep(
     history: bool | str | Path = False,
     resume: bool = False,
     cluster: str | Path | None = None,
-    slower_by: float = SLOWER_BY,
+    slower_by: float | None = None,
     kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     trust: bool = False,
@@ -239,20 +244,22 @@ def sweep(
     ``order_seed``. What cannot run, or fails, is skipped with its reason. ``history`` keeps every
     run as soon as it is done: True in the user's own, or in the one named; with ``resume`` what the
     latest sweep of the same finished there is not measured again. ``cluster``, a cluster.toml, its
-    folder or a scheduler's address, measures on all workers of that cluster; what one has measured
-    whose reference took longer than usual by the share ``slower_by`` is measured again, with a
-    warning.
+    folder or a scheduler's address, measures on all workers of that cluster, with their own Python;
+    what one has measured whose reference took longer than usual by the share ``slower_by`` (None:
+    0.1) is measured again, with a warning.
     ``on_step`` is called before and after each configuration.
 
     Raises InputError and CannotRunHere when nothing of it can be run, and when the history cannot
-    be opened; CannotRunHere when no engine starts. A history that fails later is a UserWarning. A
-    KeyboardInterrupt stops the sweep.
+    be opened; CannotRunHere when no engine starts, or none any more: the document of what was
+    measured by then is the error's ``partial``, None for nothing. A history that fails later is a
+    UserWarning. A KeyboardInterrupt stops the sweep.
     """
     if samples is None and seconds is None:
         raise InputError(
             "nothing ends a configuration: samples and seconds are both None",
             remedy="give one of them",
         )
+    connect = connecting(cluster, python=python, slower_by=slower_by)
     chosen = workload_of(workload, kernels, trust=trust)
     first = next(iter(chosen.manifest.sizes))
     request = request_of(chosen.name, **knobs)
@@ -265,7 +272,7 @@ def sweep(
         return EngineSession(python=python, threads=number, ceilings=ceilings)
 
     def measuring() -> Engines | Cluster:
-        return Engines(opened, wanted) if cluster is None else _cluster(cluster, slower_by)
+        return Engines(opened, wanted) if connect is None else connect()
 
     with kept_in(history or resume) as store, measuring() as engines:
         space_sweep = SpaceSweep(
@@ -281,16 +288,8 @@ def sweep(
             on_step=on_step,
             on_trouble=not_kept,
         )
-        return space_sweep.run(engines)
-
-
-def _cluster(where: str | Path, slower_by: float) -> Cluster:
-    """Connect to a cluster, whose troubles are warnings."""
-    return Cluster(
-        find_cluster(str(where)),
-        slower_by=slower_by,
-        on_trouble=lambda sentence: warnings.warn(sentence, UserWarning, stacklevel=3),
-    )
+        with with_partial(lambda: done if (done := space_sweep.document()).measured else None):
+            return space_sweep.run(engines)
 
 
 @arguments(
@@ -305,14 +304,14 @@ def tune(
     block_y: Sequence[int] | None = None,
     block_z: Sequence[int] | None = None,
     tunables: Mapping[str, Sequence[int]] | None = None,
-    seconds: float | None = 60.0,
+    seconds: float | EllipsisType | None = ...,
     evaluations: int | None = None,
     sampler: str = "tpe",
     samples: int = 7,
     racing: bool = True,
     history: bool | str | Path = False,
     cluster: str | Path | None = None,
-    slower_by: float = SLOWER_BY,
+    slower_by: float | None = None,
     kernels: str | Path | Sequence[str | Path] = (),
     python: str | None = None,
     allow_long: bool = False,
@@ -326,18 +325,21 @@ def tune(
 
     ``block_x``, ``block_y``, ``block_z`` and ``tunables`` are the values to choose among; None
     takes every power of two that can be launched, and the manifest's values. The budget is
-    ``seconds``, the final included, or ``evaluations`` (configurations), or with neither the whole
-    space. ``sampler`` is ``tpe``, ``random``, ``grid``, ``cmaes`` or ``qmc``. A contender gets
-    ``samples`` launches and with ``racing`` a clear loser fewer; the leaders are measured again in
-    turns before one is named. ``history`` keeps the runs and what was found, for ``run --tuned``
-    and the window: True in the user's own, or in the one named. ``cluster`` and ``slower_by`` are
-    those of ``sweep``: all workers with the hardware of ``device`` measure candidates at a time.
-    ``on_tuning`` is called after each configuration and each round of the final.
+    ``seconds``, the final included (60 unless ``evaluations`` are given), and ``evaluations``
+    (configurations), whichever is used up first; None for both is the whole space. ``sampler`` is
+    ``tpe``, ``random``, ``grid``, ``cmaes`` or ``qmc``. A contender gets ``samples`` launches and
+    with ``racing`` a clear loser fewer; the leaders are measured again in turns before one is
+    named. ``history`` keeps the runs and what was found, for ``run --tuned`` and the window: True
+    in the user's own, or in the one named. ``cluster`` and ``slower_by`` are those of ``sweep``:
+    all workers with the hardware of ``device`` measure candidates at a time. ``on_tuning`` is
+    called after each configuration and each round of the final.
 
     Raises InputError when there is nothing to tune, CannotRunHere when a sampler lacks its package
-    or no engine starts, WorkFailed when nothing can be measured. A history that fails meanwhile is
-    a UserWarning.
+    or no engine starts, WorkFailed when nothing can be measured. The error that ends a tuning has
+    its document by then as ``partial``, which names nothing, None where nothing was measured. A
+    history that fails meanwhile is a UserWarning.
     """
+    connect = connecting(cluster, python=python, slower_by=slower_by)
     chosen = workload_of(workload, kernels, trust=False)
     request = request_of(workload, **knobs)
     given = {"block.x": block_x, "block.y": block_y, "block.z": block_z}
@@ -345,9 +347,11 @@ def tune(
         {name: tuple(values) for name, values in given.items() if values is not None},
         {name: tuple(values) for name, values in (tunables or {}).items()},
     )
+    if isinstance(seconds, EllipsisType):
+        seconds = 60.0 if evaluations is None else None
     options = TuningOptions(
         sampler=sampler,
-        budget=Budget(seconds=seconds if evaluations is None else None, evaluations=evaluations),
+        budget=Budget(seconds=seconds, evaluations=evaluations),
         samples=samples,
         racing=racing,
         seed=request.seed,
@@ -357,8 +361,8 @@ def tune(
     ceilings = CeilingStore().find
 
     def measuring() -> EngineSession | Cluster:
-        if cluster is not None:
-            return _cluster(cluster, slower_by)
+        if connect is not None:
+            return connect()
         return EngineSession(python=python, threads=request.threads, ceilings=ceilings)
 
     with kept_in(history) as store, measuring() as session:
@@ -367,7 +371,8 @@ def tune(
         tuner = Tuner(session, chosen, space, options)
         if on_tuning is not None:
             tuner.on_progress = on_tuning
-        return TuningKeeper(store, not_kept).run(tuner)
+        with with_partial(lambda: done if (done := tuner.so_far()).device else None):
+            return TuningKeeper(store, not_kept).run(tuner)
 
 
 @arguments()

@@ -14,9 +14,11 @@ from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WrongResult
 from gpuexplorer.core.precision import KERNEL_PRECISIONS
 from gpuexplorer.core.run_options import RunOptions
+from gpuexplorer.core.tuning import Budget
 from gpuexplorer.engine.session import EngineSession, RunProgress
 from gpuexplorer.history.store import Store
 from gpuexplorer.search.sweep import SweepStep
+from gpuexplorer.search.tune import Tuner
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load, pick
 from tests.support.forks import SERVERS
@@ -145,6 +147,23 @@ def test_tune_names_the_fastest_and_keeps_it(tmp_path: Path) -> None:
     assert phases.count("search") >= 6 and phases.count("final") >= 6
     with Store.open(tmp_path / "h.sqlite") as store:
         assert store.groups("tuning")[0].finished
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, Budget(seconds=60.0)),
+        ({"evaluations": 9}, Budget(evaluations=9)),
+        ({"seconds": 5, "evaluations": 9}, Budget(seconds=5, evaluations=9)),
+        ({"seconds": None}, Budget()),
+    ],
+)
+def test_a_tuning_ends_with_the_first_of_its_limits(
+    given: dict[str, Any], expected: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Tuner, "run", lambda tuner: tuner.so_far())
+    tuning = gpuexplorer.tune("vector_add", size=1024, device="cpu", **given)
+    assert tuning.budget == expected
 
 
 def test_tune_refuses_what_it_cannot_do() -> None:

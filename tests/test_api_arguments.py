@@ -240,6 +240,15 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (tune, {"block_x": ["a"]}, "block_x[0] is 'a'"),
     (tune, {"tunables": {"TILE": [None]}}, "tunables['TILE'][0] is None"),
     (study, {"try_threads": [0]}, "try_threads[0] is 0"),
+    (study, {"precisions": ["fp16"]}, "precisions is not for the study 'switches'; leave it out"),
+    *(
+        (search, {"python": "torch", "cluster": "nowhere"}, "leave it out, or leave cluster out")
+        for search in (sweep, tune)
+    ),
+    *(
+        (search, {"slower_by": 0.2}, "slower_by is for the workers of a cluster; give cluster")
+        for search in (sweep, tune)
+    ),
     (analyze, {"dynamic_shared_B": -1}, "dynamic_shared_B is -1"),
 ]
 

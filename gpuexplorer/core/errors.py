@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from gpuexplorer.core.config import RunConfig
-    from gpuexplorer.core.result import RunResult
 
 
 class ExplorerError(Exception):
@@ -21,8 +20,8 @@ class ExplorerError(Exception):
         self.remedy = remedy
         self.detail = detail
         """Further lines worth showing below the sentence, such as a compiler's log."""
-        self.partial: RunResult | None = None
-        """Of a run that ended early: the document of what it had sampled by then."""
+        self.partial: Any = None
+        """Of a call of the Python API that it ended: the document of what was measured by then."""
         self.config: RunConfig | None = None
         """The configuration that was measured when it happened, where there was one."""
 

@@ -311,7 +311,7 @@ READERS: dict[str, Reader] = {
     "shapes": flag,
     "size": optional(size),
     "sizes": optional(several(limits.ANY_WHOLE.check, WHOLE)),
-    "slower_by": limits.NOISE.check,
+    "slower_by": optional(limits.NOISE.check),
     "stored": flag,
     "subject": subject,
     "switches": optional(by_name(setting, "a mapping such as {'compile': 'default'}")),

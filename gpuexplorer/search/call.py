@@ -1,12 +1,12 @@
-"""What a call of the Python API opens: its workload, and the history that keeps its runs."""
+"""What calls of the Python API share: the workload, the history, what an error leaves measured."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.workloads.loader import is_own_file, load, own_workload, pick, programs_of
@@ -62,3 +62,13 @@ def kept_in(history: bool | str | Path) -> Iterator[Store | None]:
 
     with Store.open(None if isinstance(history, bool) else history) as store:
         yield store
+
+
+@contextmanager
+def with_partial(so_far: Callable[[], Any]) -> Iterator[None]:
+    """Give an error that ends the block what was measured by then, as ``so_far`` returns it."""
+    try:
+        yield
+    except ExplorerError as error:
+        error.partial = so_far()
+        raise

@@ -1,8 +1,9 @@
 """How long the rest of a search will take, from what was measured so far; it says how sure it is.
 
-Configurations that differ in block and tunables only are a family. Its points are measured in
-random order, so the mean cost of those done is that of those to come. A family that was not
-measured yet is taken from its nearest relative, its launches scaled by the useful work.
+Configurations that differ in block, tunables and switches only are a family, where those switches
+do not have a model compiled. Its points are measured in random order, so the mean cost of those
+done is that of those to come. A family that was not measured yet is taken from its nearest
+relative, its launches scaled by the useful work; only what was compiled tells what that takes.
 """
 
 from __future__ import annotations
@@ -18,15 +19,20 @@ import msgspec
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.intervals import t_975
 from gpuexplorer.core.result import BatchSummary, RunResult
+from gpuexplorer.engine.protocol import CONFIRM_ABOVE_S
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.workloads import formulas
 from gpuexplorer.workloads.planning import base_names
+from gpuexplorer.workloads.switches import COMPILING
 from gpuexplorer.workloads.workload import Workload
 
 EACH_S = 0.02
 """What a configuration costs beside its samples, as long as none was measured."""
 FIRST_BUILD_S = 0.5
 """What a first build is taken to cost before one was seen."""
+LAUNCHES_BESIDE = 5
+"""So many launches are no samples, or begin just before the time is up: one is predicted, one is
+verified before and one after, one warms up."""
 ENOUGH = 3
 """So many costs tell their mean and how they scatter; measured here, they need no others."""
 FEW = 2.0
@@ -65,6 +71,9 @@ class Estimate:
             return f"at most {high}" if high else f"at least {low}" if low else "not known yet"
         about = f"about {_duration(self.seconds)}"
         return about if low == high or not low or not high else f"{about} ({low} to {high})"
+
+
+NOT_KNOWN = Estimate(None, None, None)
 
 
 @dataclass(frozen=True)
@@ -148,8 +157,11 @@ class Estimator:
             else:
                 squared += (costs.waiting * error_s) ** 2
         half = math.sqrt(squared)
-        low = seconds - unsure * (1 - 1 / FEW) - half
-        return Estimate(seconds, max(0.0, low), seconds + unsure * (FEW - 1) + half)
+        low = max(0.0, seconds - unsure * (1 - 1 / FEW) - half)
+        compiled = {_compiled(family) for family, costs in self._families.items() if costs.known}
+        if any(_compiled(family) not in (*compiled, ()) for family in waiting):
+            return Estimate(None, low, None)  # what was not compiled does not tell what that takes
+        return Estimate(seconds, low, seconds + unsure * (FEW - 1) + half)
 
     # ---- one family
 
@@ -194,11 +206,15 @@ class Estimator:
     def _bounds(self, waiting: dict[Family, _Costs]) -> Estimate:
         """Return what can be said before anything was measured."""
         how = self._measuring
+        boundless = how.allow_long or any(_compiled(family) for family in waiting)
         count = sum(costs.waiting for costs in waiting.values())
         if how.seconds is not None and how.samples is None and how.max_noise is None:
             seconds = count * (how.seconds + EACH_S)
-            return Estimate(seconds, seconds, seconds)
-        high = None if how.seconds is None else count * (how.seconds + EACH_S + FIRST_BUILD_S)
+            return Estimate(None if boundless else seconds, seconds, None)
+        high: float | None = None
+        if how.seconds is not None and not boundless:
+            most_s = how.seconds + EACH_S + FIRST_BUILD_S + LAUNCHES_BESIDE * CONFIRM_ABOVE_S
+            high = count * most_s
         low: float | None = None
         if self._least_s is not None:
             least = {f: self._least_s(self._example[f]) for f in waiting}
@@ -229,9 +245,15 @@ class Estimator:
             config.cache,
             config.fill,
             config.threads,
+            tuple((name, config.switches[name]) for name in COMPILING if name in config.switches),
         )
         self._example.setdefault(family, config)
         return self._families.setdefault(family, _Costs())
+
+
+def _compiled(family: Family) -> object:
+    """Return the switches with which a family is compiled; empty where it is not."""
+    return family[-1]
 
 
 def sample_wall_s(batches: Sequence[BatchSummary]) -> float:

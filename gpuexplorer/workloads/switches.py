@@ -231,6 +231,9 @@ SWITCHES: dict[str, Switch] = {
     )
 }
 
+COMPILING = ("compile", "xla", "jit", "tf_function")
+"""Switches with which a model is compiled before its first launch; nobody knows how long."""
+
 
 def offered(variant: VariantSpec, device: DeviceInfo) -> tuple[Switch, ...]:
     """Return the switches of a variant on a device; a kernel or library call has none."""

@@ -75,6 +75,8 @@ def test_a_dry_run_measures_nothing(tmp_path: Path) -> None:
     assert "11 to measure, time: at most" in done.stderr
     assert not (tmp_path / "history.sqlite").exists()
     assert not (tmp_path / "plan.json").exists()
+    long = sweep(tmp_path, "matmul", *BLOCKS, "--dry-run", "--yes")
+    assert "11 to measure, time: not known yet" in long.stderr
     sweep(tmp_path, "matmul", *BLOCKS)
     again = sweep(tmp_path, "matmul", *BLOCKS, "--dry-run", "--resume")
     assert "11 done before, 0 to measure" in again.stderr

@@ -18,12 +18,13 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.knobs import values_of
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.gui.model.sweep_preview import estimate, sweep_command
+from gpuexplorer.gui.model.sweep_preview import estimate, preview, sweep_command
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.workloads.loader import load
 from tests.core.test_knobs import REQUESTS
 from tests.support.prepared import prepared
+from tests.support.studies import cpu, devices
 
 MATMUL = load()["matmul"].manifest
 AXES: Any = st.fixed_dictionaries(
@@ -79,3 +80,16 @@ def test_what_the_live_run_does_between_launches_is_a_cost_of_the_sweep() -> Non
     )
     built_s = prepared().phases_s.compile or 0.0
     assert left.seconds == pytest.approx(20 * (10 * 5e-3 + 0.02 + built_s), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (Measuring(), "Takes at most 31 s"),
+        (Measuring(allow_long=True), "How long it takes is not known yet"),
+    ],
+)
+def test_the_form_says_how_long_it_takes_as_far_as_that_is_known(how: Measuring, said: str) -> None:
+    space = Space(RunRequest(workload="matmul", variant="naive"), (Axis("size.N", (64, 128)),))
+    found = preview(space, load()["matmul"], devices(cpu()), how, lambda device: None, None)
+    assert found.estimate == said

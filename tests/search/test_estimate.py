@@ -32,7 +32,7 @@ def test_before_the_start_there_are_bounds_alone() -> None:
     left = Estimator(MATMUL, TEN, some).left()
     assert left.seconds is None
     assert left.low_s is None
-    assert left.high_s == pytest.approx(20 * 5, rel=0.2)
+    assert left.high_s is not None and left.high_s >= 20 * (5 + 4 * 2)  # launches of two seconds
     calibrated = Estimator(MATMUL, TEN, some, least_s=lambda config: 0.01).left()
     assert calibrated.low_s == pytest.approx(20 * (10 * 0.01 + 0.02))
     unlimited = Estimator(MATMUL, Measuring(samples=10, seconds=None), some).left()
@@ -42,6 +42,47 @@ def test_before_the_start_there_are_bounds_alone() -> None:
 def test_with_seconds_alone_the_time_is_known() -> None:
     left = Estimator(MATMUL, Measuring(samples=None, seconds=2.0), configs(64)).left()
     assert left.seconds == pytest.approx(20 * 2, rel=0.05)
+
+
+def test_what_may_take_long_has_no_bound_above_before_the_start() -> None:
+    some = configs(64)
+    for how in (msgspec.structs.replace(TEN, allow_long=True), Measuring(allow_long=True)):
+        assert Estimator(MATMUL, how, some).left().words == "not known yet"
+        calibrated = Estimator(MATMUL, how, some, least_s=lambda config: 0.1).left()
+        assert (calibrated.seconds, calibrated.high_s) == (None, None)
+        assert calibrated.words.startswith("at least ")
+    timed = Measuring(samples=None, seconds=2.0, allow_long=True)
+    assert Estimator(MATMUL, timed, some).left().words == "at least 40 s"
+
+
+def test_a_model_that_is_compiled_has_no_bound_above_as_long_as_it_waits() -> None:
+    eager = made_config(workload="mlp", variant="torch", device="torch:cpu", size={"B": 8})
+    compiled = msgspec.structs.replace(eager, switches={"compile": "default"})
+    one = Estimator(load()["mlp"], TEN, [eager]).left().high_s
+    assert one is not None
+    estimator = Estimator(load()["mlp"], TEN, [eager, compiled])
+    assert estimator.left().high_s is None
+    estimator.took(compiled, 1.0, None)  # it was skipped
+    assert estimator.left().high_s == one
+    estimator.returned(compiled)
+    assert estimator.left().high_s is None
+
+
+def test_what_was_not_compiled_does_not_tell_what_compiling_takes() -> None:
+    size = {"B": 8, "D": 16, "H": 16, "C": 10}
+    eager = made_config(workload="mlp", variant="torch", device="torch:cpu", size=size)
+    switched = msgspec.structs.replace(eager, switches={"in_place": True})
+    compiled = [
+        msgspec.structs.replace(eager, size={**size, "B": batch}, switches={"compile": "default"})
+        for batch in (8, 16)
+    ]
+    estimator = Estimator(load()["mlp"], TEN, [eager, switched, *compiled])
+    estimator.took(eager, 0.2, made_result(10, 0.01))
+    left = estimator.left()
+    assert (left.seconds, left.high_s) == (None, None)
+    assert left.low_s == pytest.approx(3 * 0.2 / 2, rel=0.2)
+    estimator.took(compiled[0], 30.0, made_result(10, 0.01))
+    assert estimator.left().seconds == pytest.approx(30, rel=0.1)
 
 
 def test_nothing_left_is_no_time() -> None:

@@ -16,6 +16,8 @@ from gpuexplorer.core.studies import SwitchesStudy
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.engines import Several
+from gpuexplorer.studies import KINDS
+from gpuexplorer.studies.once import OWN
 from gpuexplorer.studies.precision import PrecisionStudy
 from gpuexplorer.studies.running import StudyStep
 from gpuexplorer.studies.speedup import SpeedupStudy
@@ -106,3 +108,49 @@ def test_engines_end_together(engines: type[Engine]) -> None:
         several.measure(config, SHIPPED["cnn"], RunOptions(seconds=0.001, samples=1))
         assert [engine.threads for engine in made] == [4, 2]
     assert all(engine.closed for engine in made)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "said"),
+    [
+        ("scaling", {"precisions": ["fp16"]}, "precisions is not for the study 'scaling'"),
+        ("scaling", {"include_transfers": True}, "include_transfers is not for"),
+        ("scaling", {"size": 64}, "varies size N; give its values as sizes"),
+        ("scaling", {"size": {"N": 64}, "symbol": "N"}, "varies size N"),
+        ("scaling", {"variant": "uncoalesced", "variants": ["naive"]}, "is none of variants"),
+        ("ladder", {"sizes": [256]}, "sizes is not for the study 'ladder'; leave it out"),
+        ("ladder", {"block": (32, 8)}, "block is not for the study 'ladder'"),
+        ("ladder", {"tunables": {"TILE": 8}}, "tunables is not for"),
+        ("ladder", {"switches": {"compile": "default"}}, "switches is not for"),
+        ("speedup", {"device": "cpu"}, "device is not for the study 'speedup'; give devices"),
+        ("precision", {"precision": "fp16"}, "precision is not for .* give precisions"),
+        ("precision", {"try_threads": [2]}, "try_threads is not for"),
+        ("switches", {"variants": ["torch"]}, "variants is not for"),
+    ],
+)
+def test_an_argument_that_a_study_would_ignore_is_refused_before_an_engine_starts(
+    engines: type[Engine], kind: Any, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        gpuexplorer.study(kind, "matmul", **given)
+    assert not engines.started
+
+
+def test_what_says_nothing_is_not_refused(engines: type[Engine]) -> None:
+    study = gpuexplorer.study(
+        "ladder", "matmul", size=64, variants=["torch"], variant="torch", precisions=None,
+        try_threads=[], switches={}, block=None, include_transfers=False, **QUICK,
+    )  # fmt: skip
+    assert len(study.runs) == 1
+    grows = gpuexplorer.study(
+        "scaling", "softmax", symbol="D", sizes=[32, 64], size=16, variants=["naive"], **QUICK
+    )
+    assert {run.config.size["B"] for run in grows.runs} == {16}
+
+
+def test_every_argument_of_its_own_reaches_the_study() -> None:
+    """Those that a kind has are those that its command has, and sizes."""
+    for name, kind in KINDS.items():
+        theirs = {choice.name for choice in kind.choices}
+        theirs |= {"symbol", "sizes"} if kind.over_sizes else set()
+        assert set(OWN[name].values()) == theirs

@@ -17,7 +17,7 @@ from gpuexplorer.core.knobs import BLOCK_AXES, option_words, values_of
 from gpuexplorer.core.units import count
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.reproduce import surroundings
-from gpuexplorer.search.estimate import Estimate, Estimator, sample_wall_s
+from gpuexplorer.search.estimate import NOT_KNOWN, Estimate, Estimator, sample_wall_s
 from gpuexplorer.search.least_launch import least_launch_s
 from gpuexplorer.search.measuring import SAMPLES, Measuring
 from gpuexplorer.search.space import Space
@@ -80,7 +80,8 @@ def preview(
             else:
                 reasons.add(point.skipped or "")
 
-    takes = f"Takes {estimate(workload, measuring, able(), devices, ceilings, live).words}"
+    time = estimate(workload, measuring, able(), devices, ceilings, live)
+    takes = f"Takes {time.words}" if time != NOT_KNOWN else "How long it takes is not known yet"
     total = f"{count(space.count)} configurations"
     if illegal := reasons.count:
         total = f"{count(space.count)} configurations, {count(illegal)} cannot run:"
