@@ -7,10 +7,16 @@ from itertools import pairwise
 import pytest
 
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.errors import (
+    CannotRunHere,
+    ExplorerError,
+    InputError,
+    OutOfMemory,
+    WorkFailed,
+)
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import Arithmetic
-from gpuexplorer.engine.errors import EngineGone
+from gpuexplorer.engine.errors import EngineGone, EngineKilled
 from gpuexplorer.studies.precision import PrecisionLab, PrecisionPoint, PrecisionStudy
 from gpuexplorer.studies.running import How, StudyStep
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
@@ -127,6 +133,36 @@ def test_one_that_fails_midway_drops_out_and_the_rounds_go_on() -> None:
     found = points(study)
     assert found["bf16"].skipped == "the device fell over"
     assert found["fp16"].against is not None and found["fp16"].against.pairs == 8
+
+
+@pytest.mark.parametrize("first", [1, 8])
+@pytest.mark.parametrize("kind", [EngineKilled, OutOfMemory])
+def test_a_failure_that_passes_loses_the_round_alone(kind: type[ExplorerError], first: int) -> None:
+    runs = {"bf16": 0}
+    steps: list[StudyStep] = []
+
+    def fails(config: RunConfig) -> ExplorerError | None:
+        if config.precision != "bf16":
+            return None
+        runs["bf16"] += 1
+        return kind("it was the moment") if runs["bf16"] == first else None
+
+    study = lab().run(machine(error=lambda c: 1e-7, fails=fails), steps.append)
+    found = points(study)
+    assert found["bf16"].skipped is None and found["bf16"].against is not None
+    assert {p.against.pairs for p in study.points if p.against is not None} == {8}
+    assert runs["bf16"] == 1 + 8 + 1
+    assert all(a.done < b.done <= b.total for a, b in pairwise(steps))
+    assert steps[-1].done + 1 == steps[-1].total
+
+
+def test_what_fails_again_at_once_drops_out_even_if_it_could_pass() -> None:
+    study = lab().run(
+        machine(fails=lambda c: OutOfMemory("out of memory") if c.precision == "fp64" else None)
+    )
+    found = points(study)
+    assert found["fp64"].skipped == "out of memory"
+    assert {n for n, p in found.items() if p.measured} == set(TIMES_S) - {"fp64"}
 
 
 def test_a_result_without_numbers_is_listed_with_its_reason() -> None:
