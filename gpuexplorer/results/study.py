@@ -165,7 +165,8 @@ def switches_sheet(study: SwitchesStudy) -> Sheet:
 
 def _switches_notes(study: SwitchesStudy) -> list[str]:
     if not study.combination:
-        known = all(one.effect is not None for one in study.alone if one.measured is not None)
+        verdicts = {one.effect.verdict if one.effect is not None else None for one in study.alone}
+        known = bool(verdicts) and verdicts <= {"slower", "same"}
         if study.stopped_by != "done" or study.order != "greedy" or not known:
             return []  # that none pays is not known
         return ["No switch pays by itself, so there is nothing to combine."]

@@ -362,9 +362,11 @@ def finding(study: SwitchesStudy) -> str:
         return f"{' + '.join(kept)}: {words}."
     if study.stopped_by == "done" and kept:
         return f"Kept: {' + '.join(kept)}. What they come to together was not measured."
-    if study.stopped_by == "done":
-        return "No switch is sure to make it faster here."
     done = sum(one.measured is not None for one in study.alone)
+    if not done and study.stopped_by == "done":
+        return "No switch could be measured beside the baseline."
+    if study.stopped_by == "done" and study.order == "greedy":
+        return "No switch is sure to make it faster here."
     if not done:
         return ""
     return plural(
