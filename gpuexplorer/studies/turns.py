@@ -137,10 +137,22 @@ class InTurns:
         return self._turns.medians_s(self._slots.index(index))
 
     def comparison(self, index: int, reference: int = 0) -> Comparison | None:
-        """Return one's time over the reference's; None for too few rounds, or where one failed."""
-        if {index, reference} & set(self.failed):
+        """Return one's time over the reference's.
+
+        None for too few rounds, and where one failed or cannot be true.
+        """
+        both = [self.results().get(one) for one in (index, reference)]
+        if any(run is None or run.timing.suspect for run in both):
             return None
         return compared(self.medians_s(reference), self.medians_s(index))
+
+    def suspects(self) -> list[str]:
+        """Return whose time cannot be true and why, a sentence each."""
+        return [
+            f"{self.entries[place].label} cannot be true: {run.timing.suspect}."
+            for place, run in self.results().items()
+            if run.timing.suspect
+        ]
 
     def results(self) -> dict[int, RunResult]:
         """Return the document of everyone who did not fail and has samples, by place."""

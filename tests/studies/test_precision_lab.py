@@ -17,7 +17,14 @@ from gpuexplorer.core.errors import (
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import Arithmetic
 from gpuexplorer.engine.errors import EngineGone, EngineKilled
-from gpuexplorer.studies.precision import PrecisionLab, PrecisionPoint, PrecisionStudy
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.studies.precision import (
+    PrecisionLab,
+    PrecisionPoint,
+    PrecisionStudy,
+    half_answer,
+    sheet,
+)
 from gpuexplorer.studies.running import How, StudyStep
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
 
@@ -154,6 +161,24 @@ def test_a_failure_that_passes_loses_the_round_alone(kind: type[ExplorerError], 
     assert runs["bf16"] == 1 + 8 + 1
     assert all(a.done < b.done <= b.total for a, b in pairwise(steps))
     assert steps[-1].done + 1 == steps[-1].total
+
+
+def test_a_time_that_cannot_be_true_is_beside_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = {"bf16"}
+    monkeypatch.setattr(
+        RunRecord, "suspect",
+        lambda record, _: "above the roof" if record.prepared.config.precision in wrong else None,
+    )  # fmt: skip
+    study = lab(["fp32", "bf16"]).run(machine())
+    assert points(study)["bf16"].against is None
+    assert "bf16 cannot be true: above the roof." in study.notes
+    cells = {row.cells["precision"].text: row.cells for row in sheet(study).rows}
+    assert cells["bf16"]["speed"].text == "cannot be true"
+    assert half_answer(study) == "That cannot be told: the time of bf16 cannot be true."
+    wrong = {"fp32"}
+    study = lab(["fp32", "bf16"]).run(machine())
+    assert points(study)["bf16"].against is None
+    assert half_answer(study) == "That cannot be told: the time of fp32 cannot be true."
 
 
 def test_what_fails_again_at_once_drops_out_even_if_it_could_pass() -> None:

@@ -11,6 +11,7 @@ from gpuexplorer.charts.studies_switches import waterfall_chart
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.studies import SwitchesStudy
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.results.study import switches_sheet
 from gpuexplorer.studies.choices import with_switches
 from gpuexplorer.studies.running import How
@@ -153,6 +154,45 @@ def test_a_single_switch_that_pays_is_the_combination() -> None:
 def test_nothing_pays_and_there_is_no_combination() -> None:
     study = lab(switches=["grad_mode"]).run(machine())
     assert study.combination == {} and study.together is None and study.added == []
+
+
+def test_a_time_that_cannot_be_true_pays_nothing_and_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    beats = "it beats the roof"
+    monkeypatch.setattr(
+        RunRecord, "suspect",
+        lambda record, _: beats if record.prepared.config.switches.get("compile") else None,
+    )  # fmt: skip
+    study = lab(switches=["compile=default", "in_place"]).run(machine())
+    compiled = alone(study, "compile", "default")
+    assert compiled.measured.suspect == beats and compiled.effect is None
+    assert study.combination == {"in_place": True}
+    assert f"torch.compile: default cannot be true: {beats}." in study.notes
+    row = next(row for row in switches_sheet(study).rows if row.title == compiled.title)
+    assert row.cells["effect"].text == "cannot be true"
+    assert row.cells["remarks"].text == f"cannot be true: {beats}"
+    assert "Too few" not in row.tip
+    drawn = waterfall_chart(study)
+    words = [note.text for line in drawn.rows for panel in line for note in panel.annotations]
+    assert "cannot be true" in words and "too few rounds" not in words
+    stated = lab(switches=["compile=default", "in_place"], order=["compile", "in_place"])
+    study = stated.run(machine())
+    assert study.together is not None and study.total is None and study.combining is None
+    assert finding(study).endswith("What they come to together cannot be told.")
+
+
+def test_what_cannot_be_true_on_top_of_the_others_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        RunRecord, "suspect",
+        lambda record, _: "it beats the roof" if len(record.prepared.config.switches) > 1 else None,
+    )  # fmt: skip
+    study = lab(switches=["compile=default", "in_place"]).run(machine())
+    assert [step.kept for step in study.added] == [True, False]
+    reason = "a time on top of the others cannot be true: it beats the roof"
+    assert study.added[1].reason == reason and study.added[1].effect is None
 
 
 NONE_PAYS = "No switch pays by itself, so there is nothing to combine."
