@@ -8,6 +8,7 @@ import pytest
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import (
+    Cancelled,
     CannotRunHere,
     ExplorerError,
     InputError,
@@ -16,8 +17,10 @@ from gpuexplorer.core.errors import (
 )
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import Arithmetic
+from gpuexplorer.core.studies import study_json
 from gpuexplorer.engine.errors import EngineGone, EngineKilled
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.studies import decode
 from gpuexplorer.studies.precision import (
     PrecisionLab,
     PrecisionPoint,
@@ -212,9 +215,34 @@ def test_without_an_engine_the_study_ends_with_what_there_is() -> None:
     with pytest.raises(EngineGone):
         one.run(machine(fails=fails))
     study = one.document()
-    assert study.stopped_by == "user" and study.rounds == 2
+    assert study.stopped_by == "error" and study.rounds == 2
+    assert decode(study_json(study)) == study
     assert points(study)["fp32"].measured is not None
     assert points(study)["fp64"].against is None  # too few rounds
+
+
+@pytest.mark.parametrize(
+    ("error", "end", "reason"),
+    [
+        (EngineGone("no engine starts"), "error", "an error ended it before"),
+        (OSError("the pipe broke"), "error", "an error ended it before"),
+        (Cancelled(), "user", "it was stopped before"),
+        (KeyboardInterrupt(), "user", "it was stopped before"),
+    ],
+)
+def test_what_is_missing_says_what_ended_the_study(
+    error: BaseException, end: str, reason: str
+) -> None:
+    def step(at: StudyStep) -> None:
+        if at.done == 3:
+            raise error
+
+    one = lab()
+    assert points(one.document())["fp64"].skipped == "not measured yet"
+    with pytest.raises(type(error)):
+        one.run(machine(), step)
+    study = one.document()
+    assert (study.stopped_by, points(study)["fp64"].skipped) == (end, reason)
 
 
 def test_nothing_measured_is_an_error() -> None:
