@@ -96,7 +96,7 @@ def waterfall_chart(study: SwitchesStudy) -> ChartSpec:
         rows.append((_waterfall(bars),))
     alone = [one for one in study.alone if one.measured is not None]
     if alone:
-        rows.append((_alone(alone),))
+        rows.append((_alone(alone, study.baseline),))
     memory = _memory(study)
     if memory is not None:
         rows.append((memory,))
@@ -151,11 +151,12 @@ def _waterfall(bars: Sequence[Bar]) -> Panel:
     )  # fmt: skip
 
 
-def _alone(alone: Sequence[Switched]) -> Panel:
+def _alone(alone: Sequence[Switched], baseline: Measured | None) -> Panel:
     lines = []
     for one in alone:
         effect = one.effect
-        line = Line(one.title, None, None, None, None, beside=effect_words(effect))
+        words = effect_words(effect, baseline, one.measured)
+        line = Line(one.title, None, None, None, None, beside=words)
         if effect is not None:
             line = replace(
                 line, ratio=effect.ratio, low=effect.ci95_low, high=effect.ci95_high,

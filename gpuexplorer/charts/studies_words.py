@@ -12,6 +12,8 @@ from gpuexplorer.core.studies import Measured
 
 TOO_FEW = "too few rounds"
 """Where a ratio will stand."""
+CANNOT_BE_TRUE = "cannot be true"
+"""Instead of a ratio of two times, one of which the program knows to be wrong."""
 
 
 def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
@@ -19,10 +21,14 @@ def subject(config: RunConfig, *, without: Collection[str] = ()) -> str:
     return Caption([config], without).words
 
 
-def effect_words(effect: Comparison | None) -> str:
-    """Return what a ratio of times says with its interval, such as ``1.83× faster (1.80–1.86)``."""
+def effect_words(effect: Comparison | None, *both: Measured | None) -> str:
+    """Return what a ratio of times says with its interval, such as ``1.83× faster (1.80–1.86)``.
+
+    ``both`` are the two it is of; they say why there is none.
+    """
     if effect is None:
-        return TOO_FEW
+        suspect = any(one is not None and one.suspect for one in both)
+        return CANNOT_BE_TRUE if suspect else TOO_FEW
     if effect.verdict == "same":
         return f"does nothing ({effect.interval})"
     return effect.words

@@ -25,7 +25,7 @@ STUDY_SCHEMA = "gpuexplorer/study/1"
 STUDY_GROUP = "study"
 """What a group of the history is called that holds a study's runs."""
 
-StudyEnd = Literal["done", "user"]
+StudyEnd = Literal["done", "user", "error"]
 SwitchValue = bool | int | float | str
 
 
@@ -67,7 +67,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
     rounds: int = 0
     """How often each was measured, in turns; the most, where they differ."""
     stopped_by: StudyEnd = "done"
-    """``user``: it was stopped, and holds what was measured by then."""
+    """``user``: it was stopped; ``error``: an error ended it. It holds what was measured before."""
     notes: tuple[str, ...] = ()
     """How it was measured, and what a reader should know of it, a sentence each."""
     runs: list[RunResult] = []

@@ -75,8 +75,12 @@ def report_page(report: Report) -> str:
         raise InputError("there are no runs to report on")
     comparison = comparison_of(report.rests, report.runs)
     study = study_of(report.rests, report.runs)
+    others: list[RunResult] = []
     if study is not None:
+        its = {run.id for run in study.runs}
+        others = [run for run in report.runs if run.id not in its]
         title, body = _on_study(study)
+        body += sheet_sections(runs_sheet(others, report.labels)) if others else ""
         body += section("Device", parts.device(report.runs[0]))
         body += section("Environment", parts.environment(report.runs[0]))
     elif comparison is not None:
@@ -90,7 +94,7 @@ def report_page(report: Report) -> str:
     title, body = shared_text(title, places), shared_text(body, places)
     return page_head(title[:TITLE]) + (
         f"<header>\n<h1>{told(title[:TITLE])}</h1>\n</header>\n<main>\n{body}"
-        f"{section('Data', _attached(report, comparison, study))}</main>\n"
+        f"{section('Data', _attached(report.runs, comparison, study, others))}</main>\n"
         f"<footer>{text(f'GPU Explorer {gpuexplorer.__version__} · {written}')}</footer>\n"
         "</body>\n</html>\n"
     )
@@ -230,24 +234,37 @@ def _on_comparison(result: ComparisonResult, report: Report) -> tuple[str, str]:
 # ---- the page itself
 
 
-def _attached(report: Report, comparison: ComparisonResult | None, study: Study | None) -> str:
-    """Return the link to the runs, which stand in the page itself."""
+def _attached(
+    runs: Sequence[RunResult],
+    comparison: ComparisonResult | None,
+    study: Study | None,
+    others: Sequence[RunResult],
+) -> str:
+    """Return the links to the runs, which stand in the page itself; ``others`` have their own."""
     if study is not None:
-        data, name = study_json(study), "study"
+        links = _link(study_json(study), "study", len(study.runs))
+        links += _link(*_runs_data(others), len(others)) if others else ""
     elif comparison is not None:
-        data, name = comparison_json(comparison), "comparison"
-    elif len(report.runs) == 1:
-        data, name = run_json(report.runs[0]), "run"
+        links = _link(comparison_json(comparison), "comparison", len(runs))
     else:
-        data, name = runs_json(report.runs), "runs"
+        links = _link(*_runs_data(runs), len(runs))
+    return links + paragraph("'gpuexplorer import' reads the unpacked file.", "note")
+
+
+def _runs_data(runs: Sequence[RunResult]) -> tuple[bytes, str]:
+    """Return the document of runs, and the name of its file."""
+    return (run_json(runs[0]), "run") if len(runs) == 1 else (runs_json(runs), "runs")
+
+
+def _link(data: bytes, name: str, number: int) -> str:
+    """Return a link that holds a document of so many runs."""
     packed = gzip.compress(data, 6, mtime=0)
     link = f"data:application/gzip;base64,{base64.b64encode(packed).decode()}"
     words = plural(
-        len(report.runs),
+        number,
         "{name}.json.gz, {KiB:.0f} KiB, every sample of {number} run",
         "{name}.json.gz, {KiB:.0f} KiB, every sample of {number} runs",
         name=name,
         KiB=len(packed) / 1024,
     )
-    note = paragraph("'gpuexplorer import' reads the unpacked file.", "note")
-    return f'<p><a download="{name}.json.gz" href="{link}">{told(words)}</a></p>\n{note}'
+    return f'<p><a download="{name}.json.gz" href="{link}">{told(words)}</a></p>\n'

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from gpuexplorer.charts.studies_switches import combining_words
 from gpuexplorer.charts.studies_words import (
+    CANNOT_BE_TRUE,
     effect_words,
     error_words,
     time_words,
@@ -118,11 +119,13 @@ def _figures_words(measured: Measured) -> list[str]:
     return lines
 
 
-def _ratio_words(effect: Comparison | None) -> str:
-    """Return a ratio of times with its interval, in a line."""
-    if effect is None:
-        return "Too few rounds for an interval."
-    return f"{effect.words}, with the 95 % interval"
+def _ratio_words(effect: Comparison | None, words: str) -> str:
+    """Return a ratio of times with its interval, in a line; ``words`` are those of its cell."""
+    if effect is not None:
+        return f"{effect.words}, with the 95 % interval"
+    if words == CANNOT_BE_TRUE:
+        return "No ratio, for one of the two times cannot be true."
+    return "Too few rounds for an interval."
 
 
 # ---- switches
@@ -165,7 +168,8 @@ def switches_sheet(study: SwitchesStudy) -> Sheet:
 
 def _switches_notes(study: SwitchesStudy) -> list[str]:
     if not study.combination:
-        known = all(one.effect is not None for one in study.alone if one.measured is not None)
+        verdicts = {one.effect.verdict if one.effect is not None else None for one in study.alone}
+        known = bool(verdicts) and verdicts <= {"slower", "same"}
         if study.stopped_by != "done" or study.order != "greedy" or not known:
             return []  # that none pays is not known
         return ["No switch pays by itself, so there is nothing to combine."]
@@ -179,21 +183,25 @@ def _switches_notes(study: SwitchesStudy) -> list[str]:
 
 def _switch_rows(study: SwitchesStudy) -> list[Row]:
     rows = [_switch_row("baseline", "baseline", "", None, study.baseline, None)]
-    rows += [_one_switch("alone", one) for one in study.alone]
+    rows += [_one_switch("alone", one, study.baseline) for one in study.alone]
     for step in study.added:
         rows.append(
             _switch_row(
                 "added", step.title, step.switch, step.value, step.measured, step.effect,
-                kept=step.kept, reason=step.reason or None,
+                beside=step.before, kept=step.kept, reason=step.reason or None,
             )
         )  # fmt: skip
+    beside = study.beside or study.baseline
     if len(study.shares) > 1:
-        rows += [_one_switch("share", one) for one in study.shares]
+        rows += [_one_switch("share", one, beside) for one in study.shares]
     if study.together is not None:
         names = " ".join(f"{name}={value}" for name, value in study.combination.items())
         rows.append(
-            _switch_row("combination", "combination", names, None, study.together, study.total)
-        )
+            _switch_row(
+                "combination", "combination", names, None, study.together, study.total,
+                beside=beside,
+            )
+        )  # fmt: skip
         rows.append(
             _switch_row(
                 "combining", "combining them", names, None, None, study.combining,
@@ -207,10 +215,11 @@ def _switch_rows(study: SwitchesStudy) -> list[Row]:
     return rows
 
 
-def _one_switch(part: str, one: Switched) -> Row:
+def _one_switch(part: str, one: Switched, beside: Measured | None) -> Row:
     return _switch_row(
-        part, one.title, one.switch, one.value, one.measured, one.effect, reason=one.skipped
-    )
+        part, one.title, one.switch, one.value, one.measured, one.effect, beside=beside,
+        reason=one.skipped,
+    )  # fmt: skip
 
 
 def _switch_row(
@@ -221,13 +230,20 @@ def _switch_row(
     measured: Measured | None,
     effect: Comparison | None,
     *,
+    beside: Measured | None = None,
     kept: bool | None = None,
     reason: str | None = None,
     told: str = "",
 ) -> Row:
     words = told
     if part not in ("baseline", "combining", "not offered") and measured is not None:
-        words = effect_words(effect)
+        words = effect_words(effect, beside, measured)
+    suspect = measured.suspect if measured is not None else None
+    remarks = {
+        "kept ✓": bool(kept),
+        reason: bool(reason) and not kept,
+        f"cannot be true: {suspect}": suspect is not None,
+    }
     memory_B = measured.memory_B if measured is not None else None
     heading, where = PARTS[part]
     cells = {
@@ -240,7 +256,7 @@ def _switch_row(
         "memory": Cell(quantity(memory_B, "B"), memory_B),
         "kept": Cell(value=kept),
         "skipped": Cell(value=reason),
-        "remarks": Cell("kept ✓" if kept else reason or ""),
+        "remarks": Cell("; ".join(str(words) for words, holds in remarks.items() if holds)),
     }
     role: Role = "best" if kept or part == "combination" else ""
     media = Medium.ALL if part != "combining" or effect is not None else Medium.FILE
@@ -249,7 +265,7 @@ def _switch_row(
         tip = f"{title}: {missing or told}"
         role = "skipped" if missing else ""
         return Row(title, cells, tip, note=missing, role=role, part=heading, media=media)
-    about = "The knobs as they stand." if part == "baseline" else _ratio_words(effect)
+    about = "The knobs as they stand." if part == "baseline" else _ratio_words(effect, words)
     lines = [about, f"Not kept: {reason}." if kept is False else "Kept." if kept else ""]
     tip = figures_tip(title, measured, lines)
     return Row(title, cells, tip, {measured.run: tip}, role=role, part=heading, media=media)

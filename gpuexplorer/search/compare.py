@@ -28,6 +28,7 @@ from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import listed
 from gpuexplorer.core.verdict import TOLERANCE
 from gpuexplorer.engine.interleave import TURN_S, Interleaving, Measures, TurnContestant
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.fingerprint import differences
 from gpuexplorer.workloads.workload import Workload
 
@@ -79,7 +80,7 @@ class Comparing:
     it: after one round where the two are ten times apart. Where they are less far apart, but far
     enough for fewer rounds than usual, it rests as soon as the time left is too short for those,
     which would make its interval narrower. With ``rounds`` there is one look at the end of so many,
-    which knows a little more.
+    which knows a little more. Of a time that cannot be true no verdict is clear.
     """
 
     def __init__(
@@ -108,6 +109,8 @@ class Comparing:
         self.failed: int | None = None
         """Whose turn could not be measured."""
         self._hurried = False
+        self._suspects: tuple[int, list[bool]] = (0, [])
+        """Whose time cannot be true, after so many rounds."""
         self._turn_s = turn_s
         self._turns = Interleaving(
             [TurnContestant(e.config, _workload(e)) for e in contestants],
@@ -224,18 +227,27 @@ class Comparing:
 
     def _standing(self, index: int) -> Standing:
         ours = self._turns.medians_s(index)
-        found = None
+        found, limit = None, self.fail_if_slower
         if index != self.reference:
             theirs = self._turns.medians_s(self.reference)
             fixed = self.fixed_rounds is not None
             found = _in_turns(theirs, ours, self.tolerance, fixed=fixed)
+            if self._suspect(index) or self._suspect(self.reference):
+                found, limit = _open(found), None
         return Standing(
             label=self.contestants[index].label,
             median_s=float(np.nanmedian(ours)),
             comparison=found,
-            too_slow=too_slow(found, self.fail_if_slower),
+            too_slow=too_slow(found, limit),
             turns=int(np.isfinite(ours).sum()),
         )
+
+    def _suspect(self, index: int) -> bool:
+        """Return whether the time of one cannot be true, as its document will say."""
+        if self._suspects[0] != self.rounds:
+            records = [turn.record for turn in self._turns.turns()]
+            self._suspects = (self.rounds, [_cannot_be_true(record) for record in records])
+        return self._suspects[1][index]
 
     def result(self, *, listed: bool = True) -> ComparisonResult:
         """Return the document of all rounds done; ValueError before the first.
@@ -303,6 +315,17 @@ def _in_turns(
     return interval(theirs_s, ours_s, tolerance=tolerance)
 
 
+def _cannot_be_true(record: RunRecord) -> bool:
+    if record.suspect_at(float(record.samples_s().min())) is None:
+        return False  # a longer time is not more suspect
+    return record.suspect(record.summary()) is not None
+
+
+def _open(found: Comparison | None) -> Comparison | None:
+    """Return what is left of a comparison of two times, one of which cannot be true."""
+    return None if found is None else replace(found, verdict="can't tell")
+
+
 def too_slow(found: Comparison | None, limit: float | None) -> bool | None:
     """Return whether something is slower by more than ``limit``, None when that is not known.
 
@@ -324,8 +347,8 @@ def contestant_of(
     turns_s: list[float | None],
 ) -> Contestant:
     warnings = warnings_of(contestant, run, reference)
-    if found is not None and (run.timing.suspect or reference.timing.suspect):
-        found, limit = replace(found, verdict="can't tell"), None
+    if run.timing.suspect or reference.timing.suspect:
+        found, limit = _open(found), None
     is_reference = run is reference
     return Contestant(
         label=contestant.label,

@@ -18,6 +18,9 @@ from gpuexplorer.core.sweep import PASSING, Why
 from gpuexplorer.engine.errors import EngineKilled
 from gpuexplorer.search.space import Point
 
+MOST_FAILURES = 2
+"""What fails for a reason that passes is tried once more."""
+
 
 @dataclass(frozen=True, slots=True)
 class SweepCell:

@@ -27,6 +27,7 @@ import numpy as np
 
 from gpuexplorer.core.statistics import middle
 from gpuexplorer.search.leaders import ROUNDS, Leaders
+from gpuexplorer.search.outcome import MOST_FAILURES
 from gpuexplorer.search.runner import SHORTEST_S, Floats, Look, Phase, Runner
 
 FIRST_SAMPLES = 3
@@ -58,7 +59,6 @@ DOUBTFUL = 4.0
 """A time of this many times what the best takes now is no matter of load, and is not doubted."""
 SURPRISE = 1.25
 """A time is doubted that is so many times what the neighbours near the bar let expect."""
-MOST_FAILURES = 2
 FINALISTS = 16
 CROWD = 1.05
 """Those beyond are not called slower as long as they typically take so many times the best's."""

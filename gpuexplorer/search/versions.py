@@ -41,7 +41,10 @@ class Version:
     before: int | None = None
     """The number of the version that it took turns with: the last one that ran."""
     comparison: Comparison | None = None
-    """Its times divided by those of the version before; None where too few turns were taken."""
+    """Its times divided by those of the version before; None where too few turns were taken.
+
+    Where a time cannot be true, nothing can be told.
+    """
     foreign: bool = False
     """Whether a file brought it: its text is shown and never run."""
 
@@ -51,6 +54,9 @@ class Version:
         found, other = self.comparison, f"version {self.before}"
         if self.before is None:
             return ""
+        suspect = self.run.timing.suspect if self.run is not None else None
+        if suspect is not None:
+            return f"cannot be true: {suspect}"
         if found is None:
             return f"too few turns beside {other}"
         return found.than(other)

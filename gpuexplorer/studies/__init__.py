@@ -69,7 +69,11 @@ def with_runs(document: Mapping[str, Any], runs: Sequence[RunResult]) -> Study:
 
 
 def study_of(rests: Sequence[Mapping[str, Any]], runs: Sequence[RunResult]) -> Study | None:
-    """Return the study that some runs are the runs of; None when they are of none."""
+    """Return the study that some runs are of, with those that it names; None when they are of none.
+
+    All that it names are there, beside others such as one that dropped out after some rounds; or
+    some are gone, and the others are its.
+    """
     for rest in rests:
         if rest.get("schema") != STUDY_SCHEMA:
             continue
@@ -77,8 +81,10 @@ def study_of(rests: Sequence[Mapping[str, Any]], runs: Sequence[RunResult]) -> S
             study = with_runs(rest, runs)
         except InputError:
             continue
-        if {run.id for run in runs} <= ids_of(study):
-            return study
+        ids = ids_of(study)
+        named = [run for run in runs if run.id in ids]
+        if len(named) == len(runs) or (ids and ids <= {run.id for run in named}):
+            return msgspec.structs.replace(study, runs=named)
     return None
 
 

@@ -242,7 +242,8 @@ class LadderLab(Running[LadderStudy]):
         return LadderStudy(
             **self._head(f"{self.workload.manifest.title}: the ladder", rounds),
             device=f"{device.name} · {device.driver}", config=self._first, unit=unit,
-            notes=(turns_words(rounds, fewer=turns is not None and turns.fewer), *self._own_notes),
+            notes=(turns_words(rounds, fewer=turns is not None and turns.fewer), *self._own_notes,
+                   *(turns.suspects() if turns is not None else ())),
             library=library, roof=roof, roof_words=words, runs=list(runs.values()),
             rungs=tuple(self._rung(name, runs, places, library, unit) for name in self._names),
         )  # fmt: skip

@@ -232,12 +232,7 @@ class OverSizes(Running[S]):
         turns = self._turns.values()
         rounds = max((t.rounds_done for t in turns), default=0)
         runs = [run for size in self.sizes for run in self.results(size).values()]
-        suspects = [
-            f"{self.label(size, part)} cannot be true: {run.timing.suspect}."
-            for size in self.sizes
-            for part, run in self.results(size).items()
-            if run.timing.suspect is not None
-        ]
+        suspects = [sentence for one in turns for sentence in one.suspects()]
         how = turns_words(rounds, fewer=any(t.fewer for t in turns))
         return {
             **self._head(title, rounds), "workload": self.workload.name, "symbol": self.symbol,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, Series, series
-from gpuexplorer.charts.studies_words import TOO_FEW, error_words
+from gpuexplorer.charts.studies_words import CANNOT_BE_TRUE, effect_words, error_words
 from gpuexplorer.core.comparison import Comparison
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
@@ -16,7 +16,7 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import Measured, Study
-from gpuexplorer.core.units import plural
+from gpuexplorer.core.units import listed, plural
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.results.study import (
     FIGURES,
@@ -152,7 +152,7 @@ class PrecisionLab(Running[PrecisionStudy]):
         study = PrecisionStudy(
             **self._head(f"{self.workload.manifest.title}: speed against accuracy", rounds),
             device=f"{self._device.name} · {self._device.driver}",
-            notes=(*notes, turns_words(rounds, fewer=self._turns.fewer)),
+            notes=(*notes, *self._turns.suspects(), turns_words(rounds, fewer=self._turns.fewer)),
             config=next((c for c in self._configs if c.precision == reference), self._configs[0]),
             reference=reference, points=points, runs=list(results.values()),
         )  # fmt: skip
@@ -296,7 +296,8 @@ def sheet(study: PrecisionStudy) -> Sheet:
 def _row(study: PrecisionStudy, point: PrecisionPoint) -> Row:
     measured, against, error = point.measured, point.against, study.error(point)
     faster = 1 / against.ratio if against is not None else None
-    words = against.words if against is not None else TOO_FEW
+    reference = next((p.measured for p in study.points if p.precision == study.reference), None)
+    words = against.words if against is not None else effect_words(None, measured, reference)
     if point.precision == study.reference:
         words = "reference"
     wrong = measured is not None and measured.wrong
@@ -397,7 +398,7 @@ def _axis(label: str, unit: str, values: Sequence[float], margin: float) -> Axis
 def _looks(point: PrecisionPoint, measured: Measured) -> tuple[str, Role, int]:
     """Return a point's words in the legend, its role and its colour."""
     if measured.suspect is not None:
-        return "cannot be true", "hardware", 4
+        return CANNOT_BE_TRUE, "hardware", 4
     if point.fallback is not None:
         return "another precision ran", "requested", 3
     if measured.wrong:
@@ -457,13 +458,20 @@ def finding(study: PrecisionStudy) -> str:
 
 def half_answer(study: PrecisionStudy) -> str:
     """Return whether half precision is worth it, in a sentence; empty where none was measured."""
-    found = [p for p in study.points if p.precision in HALVES and p.measured and p.against]
-    real = [p for p in found if p.fallback is None and p.measured and not p.measured.suspect]
+    halves = [p for p in study.points if p.precision in HALVES and p.measured]
+    ran = [p for p in halves if p.fallback is None]
+    if halves and not ran:
+        return "No half precision ran here: another ran in its place."
+    reference = next((p for p in study.points if p.precision == study.reference), None)
+    both = [*ran, reference] if ran and reference is not None else []
+    suspects = [p.precision for p in both if p.measured is not None and p.measured.suspect]
+    real = [p for p in ran if p.against is not None and p.precision not in suspects]
     allowed = [p for p in real if p.measured and not p.measured.wrong]
     best = min(allowed or real, key=lambda p: p.against.ratio if p.against else 1.0, default=None)
-    reference = next((p for p in study.points if p.precision == study.reference), None)
     if best is None or best.against is None or reference is None:
-        return "No half precision ran here: another ran in its place." if found else ""
+        if not suspects:
+            return ""
+        return f"That cannot be told: the time of {listed(suspects)} cannot be true."
     against = best.against
     speed = against.than(reference.precision)
     error, before = error_words(study.error(best)), error_words(study.error(reference))

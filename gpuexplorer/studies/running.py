@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
+from gpuexplorer.core.errors import Cancelled as GivenUp
 from gpuexplorer.core.studies import Study, StudyEnd
 from gpuexplorer.core.units import plural
 from gpuexplorer.engine.interleave import ROUNDS, Measures
@@ -60,7 +61,8 @@ class Running(ABC, Generic[S]):
         self.id = uuid.uuid4().hex
         self.time_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._stop = threading.Event()
-        self._finished = self._ended = False
+        self._ended = False
+        self._stopped_by: StudyEnd = "user"
         self._done = self._total = 0
         self._on_step: Callable[[StudyStep], None] | None = None
 
@@ -78,9 +80,14 @@ class Running(ABC, Generic[S]):
         self._on_step = on_step
         try:
             self._measure(session)
-            self._finished = True
+            self._stopped_by = "done"
         except Cancelled:
             pass  # what there is, is the answer
+        except GivenUp:
+            raise
+        except Exception:
+            self._stopped_by = "error"
+            raise
         finally:
             self._ended = True
         return self.document()
@@ -114,11 +121,10 @@ class Running(ABC, Generic[S]):
     @property
     def _missing(self) -> str:
         """Why something that nothing speaks against has no figure."""
-        return "it was stopped before" if self._ended else "not measured yet"
-
-    @property
-    def _stopped_by(self) -> StudyEnd:
-        return "done" if self._finished else "user"
+        if not self._ended:
+            return "not measured yet"
+        error = self._stopped_by == "error"
+        return "an error ended it before" if error else "it was stopped before"
 
     def _head(self, title: str, rounds: int) -> dict[str, Any]:
         """Return what every document has."""

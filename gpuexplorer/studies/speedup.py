@@ -137,17 +137,21 @@ def break_even(
 ) -> BreakEven:
     """Return where the second device breaks even, with the sizes where the intervals cross 1.
 
-    Where there are intervals, they say that it is slower at a size, and faster at the largest.
+    Intervals say that it is slower at a size, and faster at the largest; without one, that cannot
+    be told.
     """
     if not points:
         return BreakEven(words=f"No size was measured on both, {how}.")
     least, most = points[0][0], points[-1][0]
-    unclear = [n for n, found in points if found.verdict in ("same", "can't tell")]
-    clear = [(n, found.factor > 1) for n, found in points if n not in unclear]
+    unclear = [n for n, found in points if found.verdict in (None, "can't tell")]
+    same = [n for n, found in points if found.verdict == "same"]
+    clear = [(n, found.factor > 1) for n, found in points if n not in unclear + same]
     faster, when = [one for _, one in clear], how.capitalize()
+    sizes = listed(map(str, same))
+    even = f"it is as fast at {symbol} = {sizes}" if same else ""
     size, low, high, about = crossing([(n, found.factor) for n, found in points]), None, None, ""
-    slower = any((found.ci95_high or found.factor) <= 1 for _, found in points)
-    if most in unclear or not slower:
+    slower = any(found.ci95_high is not None and found.ci95_high <= 1 for _, found in points)
+    if most in unclear + same or not slower:
         size = None
     if size is not None:
         low = crossing([(n, found.ci95_high) for n, found in points])
@@ -159,6 +163,7 @@ def break_even(
             words = f"{when}, {second} is faster from {symbol} ≈ {near} on ({ends})"
         if (changes := sum(one != other for one, other in pairwise(faster)) - 1) > 0:
             about = f"below that the two change places {changes} times"
+        even = ""
     elif unclear and (most in unclear or all(faster) or not any(faster)):
         sizes = listed(map(str, unclear))
         words = f"{when}, whether {second} is faster cannot be told at {symbol} = {sizes}"
@@ -169,6 +174,11 @@ def break_even(
             about = f"it is faster at {symbol} = {sizes}"
         elif faster:
             about = "at the others it is slower"
+    elif same and (all(faster) or not any(faster)):
+        words = f"{when}, {second} is as fast at {symbol} = {sizes}"
+        even = ""
+        if faster:
+            about = "at the others it is faster" if all(faster) else "at the others it is slower"
     elif len(points) == 1:
         words = f"{when}, {second} is not faster at {symbol} = {least}"
         if faster[0]:
@@ -183,7 +193,7 @@ def break_even(
     else:
         words = f"{when}, {second} is faster at some sizes, not at the largest, {symbol} = {most}"
         about = "there is no size from which on it stays faster"
-    words = "; ".join(filter(None, (words, about)))
+    words = "; ".join(filter(None, (words, even, about)))
     return BreakEven(size=size, low=low, high=high, words=f"{words}.")
 
 

@@ -158,14 +158,14 @@ class SwitchesLab(Running[SwitchesStudy]):
             self._runs += results.values()
             effect, before, run = turns.comparison(1), results.get(0), results.get(1)
             if self._order is None and not _pays(effect, run):
-                self._leave(choice, _why_not_kept(effect), before, run, effect)
+                self._leave(choice, _why_not_kept(effect, before, run), before, run, effect)
             else:
                 self._keep(choice, config, before, run, effect)
 
     def _candidates(self) -> list[Choice]:
         """Return the switches to combine, in order, each with its best value."""
         results = self._alone.results()
-        best: dict[str, tuple[float, Choice]] = {}
+        best: dict[str, tuple[tuple[bool, float], Choice]] = {}
         for choice in self.choices.offered:
             place = self._place(choice)
             effect = self._alone.comparison(place)
@@ -175,7 +175,8 @@ class SwitchesLab(Running[SwitchesStudy]):
                 continue
             # Which value is the best one can be said after fewer turns than what it is for certain.
             at = results[place].timing.median_s / (results[0].timing.median_s or math.inf)
-            share = effect.ratio if effect is not None else at
+            possible = results[place].timing.suspect is None
+            share = not possible, effect.ratio if effect is not None else at
             wanted = self._order.get(choice.switch) if self._order is not None else None
             if wanted is not None and choice.value != wanted:
                 continue
@@ -248,6 +249,8 @@ class SwitchesLab(Running[SwitchesStudy]):
         notes = [turns_words(rounds, fewer=self._alone.fewer)]
         if len(self._kept) > 1:
             notes.append(GREEDY if self._order is None else STATED)
+        suspects = self._alone.suspects() + (last.suspects() if last is not None else [])
+        notes += dict.fromkeys(suspects)
         if last is not None and last.failed:
             why = next(iter(last.failed.values())).what
             notes.append(f"The combination beside its switches could not be measured: {why}.")
@@ -304,7 +307,12 @@ def _pays(effect: Comparison | None, run: RunResult | None) -> bool:
     return possible and effect is not None and effect.verdict == "faster"
 
 
-def _why_not_kept(effect: Comparison | None) -> str:
+def _why_not_kept(
+    effect: Comparison | None, before: RunResult | None, run: RunResult | None
+) -> str:
+    both = (one.timing.suspect for one in (run, before) if one is not None)
+    if suspect := next(filter(None, both), None):
+        return f"a time on top of the others cannot be true: {suspect}"
     if effect is None:
         return "too few rounds to tell what it does on top of the others"
     if effect.verdict == "slower":
@@ -320,6 +328,8 @@ def _combining(turns: InTurns, end: int) -> Comparison | None:
     In each round the baseline's time is multiplied by what each switch alone takes over it; all of
     it was measured within one round, so a drift of the machine cancels.
     """
+    if turns.suspects():
+        return None
     baseline = turns.medians_s(0)
     with np.errstate(all="ignore"):
         expected = baseline.copy()
@@ -360,11 +370,15 @@ def finding(study: SwitchesStudy) -> str:
     if study.total is not None and kept:
         words = study.total.than("the baseline")
         return f"{' + '.join(kept)}: {words}."
+    if study.stopped_by == "done" and kept and study.together is not None:
+        return f"Kept: {' + '.join(kept)}. What they come to together cannot be told."
     if study.stopped_by == "done" and kept:
         return f"Kept: {' + '.join(kept)}. What they come to together was not measured."
-    if study.stopped_by == "done":
-        return "No switch is sure to make it faster here."
     done = sum(one.measured is not None for one in study.alone)
+    if not done and study.stopped_by == "done":
+        return "No switch could be measured beside the baseline."
+    if study.stopped_by == "done" and study.order == "greedy":
+        return "No switch is sure to make it faster here."
     if not done:
         return ""
     return plural(

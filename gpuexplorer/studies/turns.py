@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from gpuexplorer.core.studies import Measured
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.engine.interleave import Interleaving, Measures, TurnContestant
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.search.outcome import MOST_FAILURES, passes
 from gpuexplorer.studies.running import How
 from gpuexplorer.workloads.workload import Workload
 
@@ -46,7 +48,8 @@ class InTurns:
 
     First each runs once, for what cannot run and what gives a wrong result; those drop out and have
     their error in ``failed``. With ``even_if_wrong`` a wrong result is measured all the same. Then
-    come the rounds, in which chance decides the order.
+    come the rounds, in which chance decides the order. A first run or a round that fails for a
+    reason that passes, such as a killed engine, is made once more.
     """
 
     def __init__(
@@ -69,6 +72,8 @@ class InTurns:
         self._turns: Interleaving | None = None
         self._slots: list[int] = []
         """The places of those that take part in the rounds, in the order of ``_turns``."""
+        self._taken = 0
+        """Turns of the round under way, with the one that is being taken."""
         self._made: tuple[tuple[int, int], dict[int, RunResult]] | None = None
         """Documents, and the rounds and failures they are of."""
 
@@ -92,15 +97,23 @@ class InTurns:
                 keep_arrays=True,
             ),
             seed=self._how.seed,
-            on_turn=lambda slot: self._step(self.entries[self._slots[slot]].label),
+            on_turn=self._turn,
         )
+        failures = Counter[int]()
         while self._turns.rounds < self.rounds and self.running:
+            self._taken = 0
             try:
                 self._turns.round(session, self._resting())
             except EngineGone:
                 raise
-            except ExplorerError as error:  # the round is lost, and whoever failed rests from now
-                self._drop(self._slots[self._turns.current], error)
+            except ExplorerError as error:  # the round is lost
+                self._expect(self._taken)
+                place = self._slots[self._turns.current]
+                failures[place] += 1
+                if failures[place] >= MOST_FAILURES or not passes(error):
+                    self._drop(place, error)  # it rests from now on
+            else:
+                failures.clear()
 
     @property
     def running(self) -> list[int]:
@@ -124,10 +137,22 @@ class InTurns:
         return self._turns.medians_s(self._slots.index(index))
 
     def comparison(self, index: int, reference: int = 0) -> Comparison | None:
-        """Return one's time over the reference's; None for too few rounds, or where one failed."""
-        if {index, reference} & set(self.failed):
+        """Return one's time over the reference's.
+
+        None for too few rounds, and where one failed or cannot be true.
+        """
+        both = [self.results().get(one) for one in (index, reference)]
+        if any(run is None or run.timing.suspect for run in both):
             return None
         return compared(self.medians_s(reference), self.medians_s(index))
+
+    def suspects(self) -> list[str]:
+        """Return whose time cannot be true and why, a sentence each."""
+        return [
+            f"{self.entries[place].label} cannot be true: {run.timing.suspect}."
+            for place, run in self.results().items()
+            if run.timing.suspect
+        ]
 
     def results(self) -> dict[int, RunResult]:
         """Return the document of everyone who did not fail and has samples, by place."""
@@ -149,7 +174,7 @@ class InTurns:
         entry = self.entries[index]
         self._step(f"{entry.label}: first run")
         try:
-            self._run_once(session, entry.config)
+            self._run_once(session, entry)
         except EngineGone:
             raise
         except WrongResult as error:
@@ -165,7 +190,7 @@ class InTurns:
         switches = {**entry.config.switches, EVEN_IF_WRONG: True}
         config = msgspec.structs.replace(entry.config, switches=switches)
         try:
-            self._run_once(session, config)
+            self._run_once(session, Entry(entry.label, config))
         except EngineGone:
             raise
         except ExplorerError as again:  # such as one that holds no numbers any more
@@ -173,7 +198,7 @@ class InTurns:
         else:
             self.entries[index] = Entry(entry.label, config)
 
-    def _run_once(self, session: Measures, config: RunConfig) -> RunRecord:
+    def _run_once(self, session: Measures, entry: Entry) -> RunRecord:
         options = RunOptions(
             samples=1,
             seconds=self._turn_s,
@@ -181,7 +206,20 @@ class InTurns:
             allow_long=self._how.allow_long,
             keep_arrays=True,
         )
-        return session.measure(config, self._workload, options)
+        failures = 0
+        while True:
+            try:
+                return session.measure(entry.config, self._workload, options)
+            except ExplorerError as error:
+                failures += 1
+                if failures >= MOST_FAILURES or not passes(error):
+                    raise
+                self._expect(1)
+                self._step(f"{entry.label}: first run")
+
+    def _turn(self, slot: int) -> None:
+        self._step(self.entries[self._slots[slot]].label)
+        self._taken += 1
 
     def _resting(self) -> list[int]:
         return [slot for slot, place in enumerate(self._slots) if place in self.failed]

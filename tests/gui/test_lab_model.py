@@ -72,7 +72,10 @@ def colours(qapp: QApplication) -> None:
 def test_findings_are_sentences() -> None:
     assert finding(precision_study()) == "Fastest within the tolerance: fp32, error 1.0e-07."
     assert "2.22× faster (2.18–2.27) than the baseline" in finding(switches_study())
-    nothing = switches_study(added=[], combination={}, total=None, together=None, shares=[])
+    slower = switches_study().alone[:1]
+    nothing = switches_study(
+        alone=slower, added=[], combination={}, total=None, together=None, shares=[]
+    )
     assert finding(nothing) == "No switch is sure to make it faster here."
     none_pays = "No switch pays by itself, so there is nothing to combine."
     assert none_pays in switches_sheet(nothing).notes

@@ -12,14 +12,18 @@ import msgspec
 import pytest
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.studies import STUDY_GROUP, without_runs
 from gpuexplorer.core.sweep import sweep_json
 from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.gui.model import compare_file, lab_file, map_file, sweep, tried
 from gpuexplorer.gui.model.compare_file import HeldComparison, ListedContestant
+from gpuexplorer.gui.model.group_views import opened_group
 from gpuexplorer.gui.model.job import Held
+from gpuexplorer.history.store import Store
 from tests.gui.test_session_parts import a_comparison, a_map, a_tuning
 from tests.support.exchange import cache_text, made_sweep
-from tests.support.lab_studies import STUDIES, scaling_study
+from tests.support.lab_studies import STUDIES, made_run, precision_study, scaling_study
+from tests.support.results import made_config
 
 PARTS: dict[str, tuple[Callable[[bytes, str], object], Callable[[], bytes]]] = {
     "block-map": (map_file.decode, lambda: map_file.encode(a_map())),
@@ -113,3 +117,11 @@ def test_a_study_of_times_that_hardly_grow_comes_back() -> None:
     made = scaling_study(growth=(flat,))
     (read,) = lab_file.decode(lab_file.encode([Held(made)]), "a.gpux")
     assert read.result == made
+
+
+def test_a_study_of_which_one_dropped_out_after_some_rounds_is_shown_again(tmp_path: Path) -> None:
+    study, left = precision_study(), made_run(99, made_config(precision="fp16"))
+    with Store.open(tmp_path / "h.sqlite") as store:
+        group = store.add_group(STUDY_GROUP, without_runs(study), [left, *study.runs])
+        (held,) = opened_group(store, group).held
+    assert {run.id for run in held.result.runs} == {run.id for run in study.runs}

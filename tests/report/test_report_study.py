@@ -95,8 +95,31 @@ def test_the_history_keeps_it_as_a_group_and_an_imported_one_is_a_study_again(
         assert study_of([rest], study.runs) == study
 
 
+def test_a_run_that_the_document_names_no_more_keeps_no_study_from_being_one(
+    studies: dict[str, Study],
+) -> None:
+    """One that dropped out after some rounds stands in the history beside the others."""
+    study, left = studies["precision"], made_result()
+    assert study_of([without_runs(study)], [left, *study.runs]) == study
+    page = report_page(Report(runs=[left, *study.runs], rests=[without_runs(study)]))
+    assert study.title in page and "study.json.gz" in page
+    assert f"every sample of {len(study.runs)} runs" in page
+    assert "run.json.gz" in page and "every sample of 1 run<" in page
+
+
+def test_a_study_of_which_runs_are_gone_is_one_as_long_as_all_left_are_its(
+    studies: dict[str, Study],
+) -> None:
+    study = studies["precision"]
+    found = study_of([without_runs(study)], study.runs[1:])
+    assert found is not None and found.runs == study.runs[1:]
+    assert study_of([without_runs(study)], [*study.runs[1:], made_result()]) is None
+
+
 def test_runs_of_something_else_are_no_study(studies: dict[str, Study]) -> None:
     study = studies["precision"]
-    assert study_of([without_runs(study)], [*study.runs, made_result()]) is None
+    assert study_of([without_runs(study)], [made_result()]) is None
+    nothing = msgspec.structs.replace(study, points=[])
+    assert study_of([without_runs(nothing)], study.runs) is None
     assert study_of([{"schema": "gpuexplorer/study/1", "kind": "other"}], study.runs) is None
     assert study_of([], study.runs) is None

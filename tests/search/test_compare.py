@@ -230,6 +230,23 @@ def test_a_suspect_figure_is_never_ranked() -> None:
     assert result.others[0].warnings[0] == "Its figure is suspect: above the ceiling."
 
 
+@pytest.mark.parametrize("wrong", ["v0", "v1"])
+def test_a_comparison_with_a_suspect_figure_is_not_clear(
+    monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    monkeypatch.setattr(
+        RunRecord, "suspect_at",
+        lambda record, _: "above the ceiling" if record.prepared.config.variant == wrong else None,
+    )  # fmt: skip
+    comparing = Comparing([contestant(0), contestant(1.0)], fail_if_slower=0.05, seed=1)
+    comparing.measure(Machine(quiet(2000)), seconds=1e9, most_rounds=12)
+    assert (comparing.stopped_by, comparing.rounds) == ("rounds", 12)
+    standing = comparing.standings()[1]
+    assert standing.comparison is not None and standing.too_slow is None
+    assert standing.comparison.verdict == "can't tell" and standing.comparison.ratio > 1.9
+    assert comparing.result().others[0].verdict == "can't tell"
+
+
 def test_stored_runs_are_held_against_each_other_as_they_are() -> None:
     a, b = made_result(), made_result(median_s=8.36e-3)
     b = msgspec.structs.replace(b, environment=Environment(gpuexplorer="0.2.0", python="3.11.2"))

@@ -9,6 +9,7 @@ import pytest
 
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import WorkFailed, WrongResult
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.versions import MOST, Version, Versions
 from gpuexplorer.workloads.kernel_answers import Answers
@@ -67,6 +68,20 @@ def test_each_version_stands_beside_the_last_one_that_ran(
     request = RunRequest(workload="mine", device="cpu", size={"n": 31})
     mended = take(WITH_CPU)
     assert mended.error is None and mended.run is not None and mended.before is None
+
+
+def test_a_version_whose_time_cannot_be_true_is_not_called_faster(
+    session: EngineSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions, devices = Versions(), session.devices()
+    request = RunRequest(workload="mine", device="cpu")
+    twice = f"{{ {SUM} for (int j = 0; j < 40; j++) {{ {SUM} {BACK} }} }}"
+    versions.take(session, mine(tmp_path, WITH_CPU.replace(SUM, twice)), devices, request)
+    monkeypatch.setattr(RunRecord, "suspect_at", lambda *_: "above the ceiling")
+    fast = versions.take(session, mine(tmp_path, WITH_CPU), devices, request)
+    assert fast.before == 1 and fast.comparison is not None
+    assert fast.comparison.verdict == "can't tell"
+    assert fast.beside == "cannot be true: above the ceiling"
 
 
 def test_of_many_versions_the_oldest_go_but_the_first_and_the_last_one_that_ran(

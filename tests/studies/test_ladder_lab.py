@@ -19,6 +19,7 @@ from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.studies import Speedup, ids_of, study_json, without_runs
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.store import Store, TunedEntry
 from gpuexplorer.studies import chart_of, decode, kind_of, sheet_of, with_runs
 from gpuexplorer.studies.ladder import LadderLab, LadderStudy, finding, rung_before
@@ -286,3 +287,17 @@ def test_a_document_survives_and_its_marks_are_rows() -> None:
         "The best rung is packed, 1.25× faster (1.23–1.27) than numpy, at 80 % of the measured "
         "multiply-add rate."
     )
+
+
+def test_a_rung_that_cannot_be_true_is_beside_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        RunRecord, "suspect",
+        lambda record, _: "above the roof" if record.prepared.config.variant == "tiled" else None,
+    )  # fmt: skip
+    study = measured()
+    rungs = {rung.variant: rung for rung in study.rungs}
+    assert rungs["tiled"].measured is not None
+    assert rungs["tiled"].step is None and rungs["tiled"].beside is None
+    assert rungs["register_tile"].before == "tiled" and rungs["register_tile"].step is None
+    assert rungs["register_tile"].beside is not None
+    assert "tiled cannot be true: above the roof." in study.notes

@@ -7,11 +7,27 @@ from itertools import pairwise
 import pytest
 
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.errors import (
+    Cancelled,
+    CannotRunHere,
+    ExplorerError,
+    InputError,
+    OutOfMemory,
+    WorkFailed,
+)
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import Arithmetic
-from gpuexplorer.engine.errors import EngineGone
-from gpuexplorer.studies.precision import PrecisionLab, PrecisionPoint, PrecisionStudy
+from gpuexplorer.core.studies import study_json
+from gpuexplorer.engine.errors import EngineGone, EngineKilled
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.studies import decode
+from gpuexplorer.studies.precision import (
+    PrecisionLab,
+    PrecisionPoint,
+    PrecisionStudy,
+    half_answer,
+    sheet,
+)
 from gpuexplorer.studies.running import How, StudyStep
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
 
@@ -129,6 +145,54 @@ def test_one_that_fails_midway_drops_out_and_the_rounds_go_on() -> None:
     assert found["fp16"].against is not None and found["fp16"].against.pairs == 8
 
 
+@pytest.mark.parametrize("first", [1, 8])
+@pytest.mark.parametrize("kind", [EngineKilled, OutOfMemory])
+def test_a_failure_that_passes_loses_the_round_alone(kind: type[ExplorerError], first: int) -> None:
+    runs = {"bf16": 0}
+    steps: list[StudyStep] = []
+
+    def fails(config: RunConfig) -> ExplorerError | None:
+        if config.precision != "bf16":
+            return None
+        runs["bf16"] += 1
+        return kind("it was the moment") if runs["bf16"] == first else None
+
+    study = lab().run(machine(error=lambda c: 1e-7, fails=fails), steps.append)
+    found = points(study)
+    assert found["bf16"].skipped is None and found["bf16"].against is not None
+    assert {p.against.pairs for p in study.points if p.against is not None} == {8}
+    assert runs["bf16"] == 1 + 8 + 1
+    assert all(a.done < b.done <= b.total for a, b in pairwise(steps))
+    assert steps[-1].done + 1 == steps[-1].total
+
+
+def test_a_time_that_cannot_be_true_is_beside_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = {"bf16"}
+    monkeypatch.setattr(
+        RunRecord, "suspect",
+        lambda record, _: "above the roof" if record.prepared.config.precision in wrong else None,
+    )  # fmt: skip
+    study = lab(["fp32", "bf16"]).run(machine())
+    assert points(study)["bf16"].against is None
+    assert "bf16 cannot be true: above the roof." in study.notes
+    cells = {row.cells["precision"].text: row.cells for row in sheet(study).rows}
+    assert cells["bf16"]["speed"].text == "cannot be true"
+    assert half_answer(study) == "That cannot be told: the time of bf16 cannot be true."
+    wrong = {"fp32"}
+    study = lab(["fp32", "bf16"]).run(machine())
+    assert points(study)["bf16"].against is None
+    assert half_answer(study) == "That cannot be told: the time of fp32 cannot be true."
+
+
+def test_what_fails_again_at_once_drops_out_even_if_it_could_pass() -> None:
+    study = lab().run(
+        machine(fails=lambda c: OutOfMemory("out of memory") if c.precision == "fp64" else None)
+    )
+    found = points(study)
+    assert found["fp64"].skipped == "out of memory"
+    assert {n for n, p in found.items() if p.measured} == set(TIMES_S) - {"fp64"}
+
+
 def test_a_result_without_numbers_is_listed_with_its_reason() -> None:
     from gpuexplorer.core.errors import WrongResult
 
@@ -151,9 +215,34 @@ def test_without_an_engine_the_study_ends_with_what_there_is() -> None:
     with pytest.raises(EngineGone):
         one.run(machine(fails=fails))
     study = one.document()
-    assert study.stopped_by == "user" and study.rounds == 2
+    assert study.stopped_by == "error" and study.rounds == 2
+    assert decode(study_json(study)) == study
     assert points(study)["fp32"].measured is not None
     assert points(study)["fp64"].against is None  # too few rounds
+
+
+@pytest.mark.parametrize(
+    ("error", "end", "reason"),
+    [
+        (EngineGone("no engine starts"), "error", "an error ended it before"),
+        (OSError("the pipe broke"), "error", "an error ended it before"),
+        (Cancelled(), "user", "it was stopped before"),
+        (KeyboardInterrupt(), "user", "it was stopped before"),
+    ],
+)
+def test_what_is_missing_says_what_ended_the_study(
+    error: BaseException, end: str, reason: str
+) -> None:
+    def step(at: StudyStep) -> None:
+        if at.done == 3:
+            raise error
+
+    one = lab()
+    assert points(one.document())["fp64"].skipped == "not measured yet"
+    with pytest.raises(type(error)):
+        one.run(machine(), step)
+    study = one.document()
+    assert (study.stopped_by, points(study)["fp64"].skipped) == (end, reason)
 
 
 def test_nothing_measured_is_an_error() -> None:

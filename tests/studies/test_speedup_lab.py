@@ -97,16 +97,18 @@ def test_the_break_even_is_where_the_machine_has_it() -> None:
     ],
 )
 def test_break_even_in_words(factors: list[float], size: float | None, words: str) -> None:
-    points = [(n, Speedup(factor=f)) for n, f in zip((10, 40), factors, strict=False)]
+    points = [
+        (n, Speedup(factor=f, ci95_low=0.98 * f, ci95_high=1.02 * f))
+        for n, f in zip((10, 40), factors, strict=False)
+    ]
     found = break_even(points, "N", "cuda:0", "with transfers")
     assert found.size == (pytest.approx(size) if size else None)
     assert words in found.words and "with transfers" in found.words.lower()
 
 
 def test_the_last_crossing_counts_and_the_others_are_told() -> None:
-    points = [(n, Speedup(factor=f)) for n, f in ((1, 0.5), (2, 2.0), (4, 0.5), (8, 2.0))]
-    found = break_even(points, "N", "B", "without transfers")
-    assert found.size == pytest.approx(2**2.5)
+    found = break_even(around([(f, 0.01) for f in (0.5, 2.0, 0.5, 2.0)]), "N", "B", "without")
+    assert found.size == pytest.approx(10 * 2**2.5)
     assert "change places 2 times" in found.words
 
 
@@ -155,7 +157,6 @@ def test_a_side_that_the_intervals_leave_open_is_not_claimed(last: float, words:
         ([(0.99, 0.1), (1.01, 0.1)], "cannot be told at N = 10 and 20."),
         ([(1.05, 0.1), (0.97, 0.1)], "cannot be told at N = 10 and 20."),
         ([(0.5, 0.01), (1.02, 0.1)], "cannot be told at N = 20; at the others it is slower."),
-        ([(0.5, 0.01), (1.005, 0.001)], "cannot be told at N = 20; at the others it is slower."),
         ([(0.99, 0.1), (2.0, 0.01)], "cannot be told at N = 10; at the others it is faster."),
         ([(1.02, 0.1), (0.5, 0.01)], "cannot be told at N = 10; at the others it is slower."),
         ([(0.5, 0.01), (2.0, 0.01), (1.02, 0.1)],
@@ -168,6 +169,43 @@ def test_no_break_even_is_claimed_that_the_intervals_leave_open(
     found = break_even(around(known), "N", "B", "with transfers")
     assert (found.size, found.low, found.high) == (None, None, None)
     assert found.words == f"With transfers, whether B is faster {words}"
+
+
+@pytest.mark.parametrize(
+    ("factors", "words"),
+    [
+        ([1.001, 1.002], "cannot be told at N = 10 and 40."),
+        ([0.2, 5.0], "cannot be told at N = 10 and 40."),
+        ([5.0], "cannot be told at N = 10."),
+    ],
+)
+def test_without_an_interval_it_cannot_be_told(factors: list[float], words: str) -> None:
+    points = [(n, Speedup(factor=f)) for n, f in zip((10, 40), factors, strict=False)]
+    found = break_even(points, "N", "B", "with transfers")
+    assert found.size is None
+    assert found.words == f"With transfers, whether B is faster {words}"
+
+
+SAME, FASTER, SLOWER, OPEN = (1.001, 0.001), (2.0, 0.01), (0.5, 0.01), (1.02, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ([SAME], "B is as fast at N = 10."),
+        ([SAME, SAME], "B is as fast at N = 10 and 20."),
+        ([SLOWER, SAME], "B is as fast at N = 20; at the others it is slower."),
+        ([SAME, FASTER], "B is as fast at N = 10; at the others it is faster."),
+        ([SAME, OPEN], "whether B is faster cannot be told at N = 20; it is as fast at N = 10."),
+        ([SLOWER, SAME, OPEN], "whether B is faster cannot be told at N = 40; it is as fast at "
+                               "N = 20; at the others it is slower."),
+        ([SLOWER, FASTER, SAME], "B is faster at some sizes, not at the largest, N = 40; it is as "
+                                 "fast at N = 40; there is no size from which on it stays faster."),
+    ],
+)  # fmt: skip
+def test_as_fast_is_told_as_such(known: list[tuple[float, float]], words: str) -> None:
+    found = break_even(around(known), "N", "B", "with transfers")
+    assert found.size is None and found.words == f"With transfers, {words}"
 
 
 def test_what_is_unclear_in_between_is_neither_a_change_nor_the_end() -> None:
@@ -235,7 +273,7 @@ def test_a_size_that_takes_too_long_has_its_reason_and_the_others_their_figures(
     assert "30 s" in last.skipped["first"]
     assert study.break_even_with is not None
     assert study.break_even_with.size is None
-    assert "cannot be told at N = 128; at the others it is slower" in study.break_even_with.words
+    assert "is as fast at N = 128; at the others it is slower" in study.break_even_with.words
 
 
 def test_nothing_on_both_is_an_error() -> None:

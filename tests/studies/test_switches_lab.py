@@ -11,9 +11,11 @@ from gpuexplorer.charts.studies_switches import waterfall_chart
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.studies import SwitchesStudy
+from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.results.study import switches_sheet
 from gpuexplorer.studies.choices import with_switches
 from gpuexplorer.studies.running import How
-from gpuexplorer.studies.switches import SwitchesLab
+from gpuexplorer.studies.switches import SwitchesLab, finding
 from tests.support.studies import SHIPPED, StudyMachine, asked, cpu, devices, torch_cpu
 
 CNN = SHIPPED["cnn"]
@@ -152,6 +154,80 @@ def test_a_single_switch_that_pays_is_the_combination() -> None:
 def test_nothing_pays_and_there_is_no_combination() -> None:
     study = lab(switches=["grad_mode"]).run(machine())
     assert study.combination == {} and study.together is None and study.added == []
+
+
+def test_a_time_that_cannot_be_true_pays_nothing_and_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    beats = "it beats the roof"
+    monkeypatch.setattr(
+        RunRecord, "suspect",
+        lambda record, _: beats if record.prepared.config.switches.get("compile") else None,
+    )  # fmt: skip
+    study = lab(switches=["compile=default", "in_place"]).run(machine())
+    compiled = alone(study, "compile", "default")
+    assert compiled.measured.suspect == beats and compiled.effect is None
+    assert study.combination == {"in_place": True}
+    assert f"torch.compile: default cannot be true: {beats}." in study.notes
+    row = next(row for row in switches_sheet(study).rows if row.title == compiled.title)
+    assert row.cells["effect"].text == "cannot be true"
+    assert row.cells["remarks"].text == f"cannot be true: {beats}"
+    assert "Too few" not in row.tip
+    drawn = waterfall_chart(study)
+    words = [note.text for line in drawn.rows for panel in line for note in panel.annotations]
+    assert "cannot be true" in words and "too few rounds" not in words
+    stated = lab(switches=["compile=default", "in_place"], order=["compile", "in_place"])
+    study = stated.run(machine())
+    assert study.together is not None and study.total is None and study.combining is None
+    assert finding(study).endswith("What they come to together cannot be told.")
+
+
+def test_what_cannot_be_true_on_top_of_the_others_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        RunRecord, "suspect",
+        lambda record, _: "it beats the roof" if len(record.prepared.config.switches) > 1 else None,
+    )  # fmt: skip
+    study = lab(switches=["compile=default", "in_place"]).run(machine())
+    assert [step.kept for step in study.added] == [True, False]
+    reason = "a time on top of the others cannot be true: it beats the roof"
+    assert study.added[1].reason == reason and study.added[1].effect is None
+
+
+NONE_PAYS = "No switch pays by itself, so there is nothing to combine."
+NOT_SURE = "No switch is sure to make it faster here."
+
+
+def told(study: SwitchesStudy) -> tuple[str, bool]:
+    """Return the finding, and whether the table says that no switch pays."""
+    return finding(study), NONE_PAYS in switches_sheet(study).notes
+
+
+def test_that_no_switch_pays_is_said_where_each_has_a_verdict() -> None:
+    assert told(lab(switches=["grad_mode"]).run(machine())) == (NOT_SURE, True)
+    spread = lab(switches=["grad_mode=no_grad"]).run(machine(noise=0.3))
+    assert [one.effect.verdict for one in spread.alone if one.effect] == ["can't tell"]
+    assert told(spread) == (NOT_SURE, False)
+    one_fails = machine(
+        fails=lambda c: WorkFailed("no compiler") if c.switches.get("compile") else None
+    )
+    assert told(lab(switches=["compile=default", "grad_mode"]).run(one_fails)) == (NOT_SURE, False)
+    all_fail = machine(fails=lambda c: WorkFailed("no compiler") if c.switches else None)
+    study = lab(switches=["compile=default"]).run(all_fail)
+    assert told(study) == ("No switch could be measured beside the baseline.", False)
+
+
+def test_an_order_of_which_nothing_could_be_measured_says_nothing_of_the_others() -> None:
+    study = lab(switches=["compile=default", "channels_last"], order=["channels_last"]).run(
+        machine(
+            fails=lambda c: (
+                WorkFailed("no such format") if c.switches.get("channels_last") else None
+            )
+        )
+    )
+    assert alone(study, "compile", "default").effect.verdict == "faster"
+    assert told(study) == ("1 switch measured beside the baseline.", False)
 
 
 def test_the_baselines_own_switches_can_be_taken_away() -> None:

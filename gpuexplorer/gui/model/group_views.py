@@ -100,7 +100,7 @@ def _comparison(whole: WholeGroup) -> HeldComparison:
 def _study(whole: WholeGroup) -> Any:
     study = study_of([whole.document], whole.runs)
     if study is None:
-        raise _cannot(whole, "it is of another version, or some of its runs are of another study")
+        raise _cannot(whole, "it is of another version, or some of its runs are missing")
     return lab_file.decode(lab_file.encode((Held(study),)), HISTORY)
 
 
