@@ -355,13 +355,16 @@ class Engine:
         elif isinstance(message, protocol.Refused):
             self._end_and_tell(failed_start.refused(message))
         elif isinstance(message, protocol.Devices):
-            self._wants_devices = self._asked_devices = False
+            self._devices_answered()
             self._failed_starts = 0
             self._on_event(message)
         elif isinstance(message, protocol.Telemetry):
             self._on_event(message)
         else:
             self._run_message(message)
+
+    def _devices_answered(self) -> None:
+        self._wants_devices = self._asked_devices = False
 
     def _welcome(self, welcome: protocol.Welcome) -> None:
         process = self._process
@@ -396,7 +399,8 @@ class Engine:
         | protocol.Cancelled
         | protocol.Failed,
     ) -> None:
-        if message.generation == 0:
+        if message.generation == 0:  # the devices could not be looked for
+            self._devices_answered()
             self._on_event(message)
             return
         if message.generation != self._generation:

@@ -150,6 +150,17 @@ def test_handshake_and_devices(watched: Watched) -> None:
         assert missing.remedy
 
 
+def test_devices_are_asked_for_again_after_looking_for_them_failed(watched: Watched) -> None:
+    watched.wait(EngineReady)
+    engine, process = watched.engine, watched.engine._process
+    assert process is not None
+    engine._asked_devices = engine._wants_devices = True  # as while the engine looks
+    failed = protocol.Failed(generation=0, kind="failed", what="looking for devices failed")
+    engine._deliver(process, failed)
+    assert watched.wait(protocol.Failed) == failed
+    assert watched.devices().devices
+
+
 def test_a_run_is_prepared_sampled_and_finished(watched: Watched) -> None:
     chosen = config(watched.devices(), size={"N": 128})
     generation = watched.engine.run(chosen, MATMUL, RunOptions(seconds=0.3))
