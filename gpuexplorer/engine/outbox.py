@@ -9,6 +9,7 @@ from collections import deque
 from contextlib import suppress
 from typing import BinaryIO
 
+from gpuexplorer.core.pipes import write_all
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.protocol import (
     Message,
@@ -175,7 +176,7 @@ class Outbox:
                     self._waits = self._sleeps = False
                 data = self._take_frames()
             try:
-                self._stream.write(data)
+                write_all(self._stream, data)
             except (OSError, ValueError):
                 return  # the client is gone; the reader sees the end of its input
 

@@ -7,6 +7,7 @@ import os
 import select
 import time
 from collections import deque
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -14,6 +15,9 @@ import pytest
 
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.engine import outbox, protocol
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 
 def batch(first: int, count: int) -> SampleBatch:
@@ -51,6 +55,24 @@ def test_what_a_batch_says_of_itself_travels_with_it() -> None:
     joined = outbox.merge(deque([first, second]))
     assert joined.counts == (2, 3)
     assert (joined.launches, joined.clocks_Hz) == ((50, 1), (1.5e9, None))
+
+
+class Suspended(io.BytesIO):
+    """A pipe without a buffer, whose writer is suspended and continued again and again."""
+
+    def write(self, data: Buffer) -> int:
+        return super().write(memoryview(data)[:1000])
+
+
+def test_a_frame_is_written_whole_however_often_the_process_is_suspended() -> None:
+    stream = Suspended()
+    box = outbox.Outbox(stream)
+    box.put_samples(1, batch(0, 10_000))
+    box.put(protocol.Cancelled(generation=1))
+    box.close()
+    samples, last = received(stream)
+    assert isinstance(samples, protocol.Samples) and isinstance(last, protocol.Cancelled)
+    assert np.array_equal(samples.batch.durations_s, np.arange(10_000.0))
 
 
 def test_samples_of_two_runs_never_share_a_message() -> None:
