@@ -26,6 +26,8 @@ LEAST_WAIT_S = 0.01
 LAUNCH_STAGES = frozenset({"predict", "verify", "measure"})
 LASTING_STAGES = frozenset({"", "check", "build"})
 """Steps whose outcome the engine keeps."""
+SAID_STAGES = frozenset({"build", "compare", "memory"})
+"""Further steps that are given more where the user says so."""
 NEVER = float("inf")
 
 
@@ -143,7 +145,7 @@ class Deadlines:
             return (
                 f"nothing came back within {self.deadline_s:.0f} s while the engine was at "
                 f"'{self.stage}', so it was ended",
-                "allow more with --deadline" if self.stage == "build" else "",
+                "allow more with --deadline" if self.stage in SAID_STAGES else "",
             )
         if self.stage == "predict" and not agreed:
             return (

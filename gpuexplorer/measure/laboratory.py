@@ -212,12 +212,13 @@ class Laboratory:
         failure: OutOfMemory | None = None
         try:
             with memory_limit(device, free_B):
+                reference_s = max(AGREED_DEADLINE_S, job.least_deadline_s)
                 if problem.wanted_variant is not None:
-                    sink.stage("verify", AGREED_DEADLINE_S)
+                    sink.stage("verify", reference_s)
                     problem.trust(self._results_of(problem.wanted_variant, workload, plan))
                 function = problem.wanted_function
                 if function is not None:
-                    sink.stage("verify", AGREED_DEADLINE_S)
+                    sink.stage("verify", reference_s)
                     problem.trust(right_results(function, workload, plan, problem.inputs))
                 stopped_by = run_job(job, sink)
         except (Stopped, TooLong):

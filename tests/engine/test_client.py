@@ -368,6 +368,7 @@ def test_whoever_polls_has_a_turn_however_much_an_engine_tells(watched: Watched)
         ("predict", True, "a launch did not end within 10 s", "--deadline"),
         ("measure", False, "a launch did not end within 10 s", "--deadline"),
         ("build", False, "while the engine was at 'build'", "--deadline"),
+        ("memory", False, "while the engine was at 'memory'", "--deadline"),
         ("upload", False, "while the engine was at 'upload'", ""),
     ],
 )
