@@ -273,7 +273,11 @@ class Server:
         return True
 
     def _wait_for_others(self, run: protocol.Run, cancelled: Callable[[], bool]) -> None:
-        """Wait until nobody else uses the device, as far as something tells who does."""
+        """Wait until nobody else uses the device, as far as something tells who does.
+
+        That the run before has made way is told at once: who else is there takes seconds to learn.
+        """
+        self._outbox.put_soon(protocol.Stage(generation=run.generation, name="check"))
         device = self._laboratory.device(run.config.device)
         if device.hardware_id in self._untold:
             return
