@@ -332,6 +332,8 @@ class Engine:
             return
         if self._wants_devices and not self._asked_devices:
             self._asked_devices = True
+            if self._run is None or not self._sent:  # else it looks after the run
+                self._deadlines.look()
             self._process.send(
                 protocol.ListDevices(telemetry=self._wants_telemetry, packages=self._wants_packages)
             )
@@ -365,6 +367,7 @@ class Engine:
 
     def _devices_answered(self) -> None:
         self._wants_devices = self._asked_devices = False
+        self._deadlines.overdue_at = None
 
     def _welcome(self, welcome: protocol.Welcome) -> None:
         process = self._process
@@ -414,6 +417,8 @@ class Engine:
         if isinstance(message, _LAST_MESSAGES):
             self._run = None
             self._deadlines.done()
+            if self._asked_devices:
+                self._deadlines.look()
         else:
             self._deadlines.heard()
         if isinstance(message, protocol.Prepared) and self._process is not None:
@@ -476,6 +481,8 @@ class Engine:
             return
         if self._ready:
             running = self._run is not None
+            if self._asked_devices and not (running and self._began):
+                self._failed_starts = MAX_FAILED_STARTS  # a fresh one would meet the same driver
             self._give_up("hang", *self._deadlines.hang(running=running, agreed=self._agreed))
         else:
             status = self._process.end(0)
