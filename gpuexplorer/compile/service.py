@@ -18,6 +18,7 @@ from gpuexplorer.compile.device_part import device_part
 from gpuexplorer.compile.disassembler import codes_of
 from gpuexplorer.compile.nvrtc import Compiled, compile_kernels, headers
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
+from gpuexplorer.core.pipes import write_all
 
 POLITENESS = 10
 """Added to the process's niceness: a kernel measured on the same cores comes first."""
@@ -29,7 +30,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> int:
         with suppress(OSError):
             os.nice(POLITENESS)
     requests = msgspec.msgpack.decode(incoming.read(), type=list[CompileRequest])
-    outgoing.write(msgspec.msgpack.encode(answer(requests)))
+    write_all(outgoing, msgspec.msgpack.encode(answer(requests)))
     outgoing.flush()
     return 0
 

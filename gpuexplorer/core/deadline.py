@@ -1,4 +1,4 @@
-"""How long building, or a launch, may take before its engine counts as hung, where that is said.
+"""How long a step may take before its engine counts as hung, where that is said.
 
 It stands in an environment variable, so that every engine that this program starts does the same.
 """
@@ -8,6 +8,9 @@ from __future__ import annotations
 import os
 
 BUILD_DEADLINE_VARIABLE = "GPUEXPLORER_BUILD_DEADLINE_S"
+DEVICES_DEADLINE_S = 120.0
+"""How long looking for devices may take: the first time drivers are tried one by one, and every
+framework is loaded."""
 
 
 def choose_deadline(seconds: float | None) -> None:
@@ -25,3 +28,8 @@ def said_deadline_s() -> float | None:
     except ValueError:
         return None
     return said if said > 0 else None
+
+
+def devices_deadline_s() -> float:
+    """Return how long looking for devices may take: as was said, but no less than the usual."""
+    return max(DEVICES_DEADLINE_S, said_deadline_s() or 0.0)

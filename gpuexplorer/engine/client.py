@@ -332,6 +332,8 @@ class Engine:
             return
         if self._wants_devices and not self._asked_devices:
             self._asked_devices = True
+            if self._run is None or not self._sent:  # else it looks after the run
+                self._deadlines.look()
             self._process.send(
                 protocol.ListDevices(telemetry=self._wants_telemetry, packages=self._wants_packages)
             )
@@ -355,13 +357,17 @@ class Engine:
         elif isinstance(message, protocol.Refused):
             self._end_and_tell(failed_start.refused(message))
         elif isinstance(message, protocol.Devices):
-            self._wants_devices = self._asked_devices = False
+            self._devices_answered()
             self._failed_starts = 0
             self._on_event(message)
         elif isinstance(message, protocol.Telemetry):
             self._on_event(message)
         else:
             self._run_message(message)
+
+    def _devices_answered(self) -> None:
+        self._wants_devices = self._asked_devices = False
+        self._deadlines.overdue_at = None
 
     def _welcome(self, welcome: protocol.Welcome) -> None:
         process = self._process
@@ -396,7 +402,8 @@ class Engine:
         | protocol.Cancelled
         | protocol.Failed,
     ) -> None:
-        if message.generation == 0:
+        if message.generation == 0:  # the devices could not be looked for
+            self._devices_answered()
             self._on_event(message)
             return
         if message.generation != self._generation:
@@ -410,6 +417,8 @@ class Engine:
         if isinstance(message, _LAST_MESSAGES):
             self._run = None
             self._deadlines.done()
+            if self._asked_devices:
+                self._deadlines.look()
         else:
             self._deadlines.heard()
         if isinstance(message, protocol.Prepared) and self._process is not None:
@@ -472,6 +481,8 @@ class Engine:
             return
         if self._ready:
             running = self._run is not None
+            if self._asked_devices and not (running and self._began):
+                self._failed_starts = MAX_FAILED_STARTS  # a fresh one would meet the same driver
             self._give_up("hang", *self._deadlines.hang(running=running, agreed=self._agreed))
         else:
             status = self._process.end(0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+from gpuexplorer.core.deadline import devices_deadline_s
 from gpuexplorer.engine import suspension
 
 CANCEL_GRACE_S = 0.25
@@ -26,6 +27,8 @@ LEAST_WAIT_S = 0.01
 LAUNCH_STAGES = frozenset({"predict", "verify", "measure"})
 LASTING_STAGES = frozenset({"", "check", "build"})
 """Steps whose outcome the engine keeps."""
+SAID_STAGES = frozenset({"build", "compare", "memory"})
+"""Further steps that are given more where the user says so."""
 NEVER = float("inf")
 
 
@@ -62,6 +65,11 @@ class Deadlines:
     def begin(self, stage: str, deadline_s: float | None) -> None:
         """Note the step that the engine is at now."""
         self.stage, self.deadline_s = stage, deadline_s
+
+    def look(self) -> None:
+        """Note that the engine looks for devices now, which may hang with a driver."""
+        self.begin("check", devices_deadline_s())
+        self.heard()
 
     def heard(self) -> None:
         """Note that something came of the run; the time of its step begins anew."""
@@ -139,11 +147,18 @@ class Deadlines:
 
         ``running``: there is a run; ``agreed``: its launches may take long.
         """
+        if self.stage == "check":
+            return (
+                f"looking for devices did not end within {self.deadline_s:.0f} s, so the engine "
+                "was ended; a GPU or its driver may hang",
+                "look whether 'nvidia-smi' answers, restart the machine where it does not, or "
+                "allow more with --deadline",
+            )
         if self.stage not in LAUNCH_STAGES or not running:
             return (
                 f"nothing came back within {self.deadline_s:.0f} s while the engine was at "
                 f"'{self.stage}', so it was ended",
-                "allow more with --deadline" if self.stage == "build" else "",
+                "allow more with --deadline" if self.stage in SAID_STAGES else "",
             )
         if self.stage == "predict" and not agreed:
             return (

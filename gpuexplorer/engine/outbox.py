@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections import deque
+from contextlib import suppress
 from typing import BinaryIO
 
+from gpuexplorer.core.pipes import write_all
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine.protocol import (
     Message,
@@ -21,8 +24,9 @@ SAMPLE_FRAMES_PER_S = 60
 SOON_S = 0.02
 """A step that ends within so short a time need not be told, and what may wait for what follows
 waits so long: of a configuration in a search there are a dozen messages in 5 ms."""
-MAX_PENDING_SAMPLES = 500_000
-"""Samples that wait while the client does not read; beyond, the oldest go and are counted."""
+MAX_PENDING_B = 8 << 20
+"""Bytes of samples that wait while the client does not read; beyond, the oldest go and are counted:
+a million of them, or a sixth of that where each has its phases."""
 MAX_PENDING_BATCHES = 100_000
 """The same for batches; both together stay below one frame's limit."""
 MAX_PENDING_READINGS = 100
@@ -39,7 +43,7 @@ class Outbox:
         """What waits: frames, and samples that are made into one when they are written."""
         self._generation = 0
         self._pending: deque[SampleBatch] = deque()
-        self._pending_samples = 0
+        self._pending_B = 0
         self._dropped = 0
         self._soon: tuple[float, str, bytes] | None = None
         """A step that is told unless it ends before: when, its name and its frame."""
@@ -90,14 +94,13 @@ class Outbox:
                 self._generation = generation
                 self._last_samples = 0.0  # a knob's answer waits for no frame
             self._pending.append(batch)
-            self._pending_samples += sum(batch.counts)
+            self._pending_B += size_B(batch)
             while len(self._pending) > 1 and (
-                self._pending_samples > MAX_PENDING_SAMPLES
-                or len(self._pending) > MAX_PENDING_BATCHES
+                self._pending_B > MAX_PENDING_B or len(self._pending) > MAX_PENDING_BATCHES
             ):
-                gone = sum(self._pending.popleft().counts)
-                self._pending_samples -= gone
-                self._dropped += gone
+                gone = self._pending.popleft()
+                self._pending_B -= size_B(gone)
+                self._dropped += sum(gone.counts)
             if len(self._pending) == 1 and (self._sleeps or not soon):
                 self._changed.notify()
 
@@ -118,7 +121,7 @@ class Outbox:
             Samples(generation=self._generation, batch=batch, dropped=self._dropped)
         )
         self._pending.clear()
-        self._pending_samples = self._dropped = 0
+        self._pending_B = self._dropped = 0
 
     def _take_frames(self) -> bytes:
         """Take everything queued, as it is written (the lock is held)."""
@@ -138,6 +141,15 @@ class Outbox:
         return False
 
     def _write_all(self) -> None:
+        """Write until the end; an engine that cannot tell anything any more ends its stream."""
+        try:
+            self._write_queued()
+        except Exception:  # noqa: BLE001 - whatever it is, the client is not to wait for it
+            traceback.print_exc()
+            with suppress(OSError):
+                self._stream.close()
+
+    def _write_queued(self) -> None:
         while True:
             with self._changed:
                 called = True
@@ -164,9 +176,14 @@ class Outbox:
                     self._waits = self._sleeps = False
                 data = self._take_frames()
             try:
-                self._stream.write(data)
+                write_all(self._stream, data)
             except (OSError, ValueError):
                 return  # the client is gone; the reader sees the end of its input
+
+
+def size_B(batch: SampleBatch) -> int:
+    """Return the bytes that grow with the samples of a batch."""
+    return len(batch.seconds) + batch.phases.nbytes
 
 
 def merge(batches: deque[SampleBatch]) -> SampleBatch:

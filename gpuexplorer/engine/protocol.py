@@ -21,6 +21,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.memory import MemoryUse
 from gpuexplorer.core.operators import OperatorProfile
+from gpuexplorer.core.pipes import write_all
 from gpuexplorer.core.result import (
     Arithmetic,
     Environment,
@@ -339,7 +340,7 @@ def write_at_once(stream: BinaryIO, data: bytes) -> bool:
         room.register(stream, select.POLLOUT)
         if not room.poll(0):
             return False
-        stream.write(data)
+        write_all(stream, data)
         stream.flush()
     except (OSError, ValueError):  # it is closed, or no file of the system's
         return False

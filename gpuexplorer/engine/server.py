@@ -22,6 +22,7 @@ from gpuexplorer.analysis.disturbance import shared_words
 from gpuexplorer.analysis.energy import LEAST_IDLE_S
 from gpuexplorer.analysis.energy import LEAST_S as LEAST_ENERGY_S
 from gpuexplorer.core.accesses import AccessLook
+from gpuexplorer.core.deadline import devices_deadline_s
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, DeviceLost, ExplorerError, InputError, WorkFailed
 from gpuexplorer.core.memory import MemoryUse
@@ -273,7 +274,11 @@ class Server:
         return True
 
     def _wait_for_others(self, run: protocol.Run, cancelled: Callable[[], bool]) -> None:
-        """Wait until nobody else uses the device, as far as something tells who does."""
+        """Wait until nobody else uses the device, as far as something tells who does.
+
+        That the run before has made way is told at once: who else is there takes seconds to learn.
+        """
+        self._tell_check(run)
         device = self._laboratory.device(run.config.device)
         if device.hardware_id in self._untold:
             return
@@ -301,8 +306,15 @@ class Server:
                     raise Stopped
                 self._changed.wait(REST_STEP_S)
 
+    def _tell_check(self, run: protocol.Run) -> None:
+        """Tell that a run has begun, and what comes first: its device is looked for."""
+        self._outbox.put_soon(
+            protocol.Stage(generation=run.generation, name="check", deadline_s=devices_deadline_s())
+        )
+
     def _answer_counters(self, run: protocol.Run, cancelled: Callable[[], bool]) -> None:
         """Run one launch under Nsight Compute, in a process of its own."""
+        self._tell_check(run)
         device = self._laboratory.device(run.config.device)
         if not device.is_nvidia_gpu:
             raise CannotRunHere(

@@ -17,6 +17,7 @@ import gpuexplorer
 from gpuexplorer.backends import registry
 from gpuexplorer.backends.base import Backend, HostArray, Runner
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.deadline import devices_deadline_s
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
 from gpuexplorer.core.errors import DeviceLost, InputError, OutOfMemory
 from gpuexplorer.core.memory import MemoryUse
@@ -171,7 +172,7 @@ class Laboratory:
         prediction is only as fine as it takes to know that a launch is short.
         ``slower_than_s`` is what a launch may take before the run is given up (``Slower``).
         """
-        sink.stage("check", None)
+        sink.stage("check", devices_deadline_s())
         device = self.device(config.device)
         if device.threads is not None and config.threads != self.threads:
             raise InputError(
@@ -212,12 +213,13 @@ class Laboratory:
         failure: OutOfMemory | None = None
         try:
             with memory_limit(device, free_B):
+                reference_s = max(AGREED_DEADLINE_S, job.least_deadline_s)
                 if problem.wanted_variant is not None:
-                    sink.stage("verify", AGREED_DEADLINE_S)
+                    sink.stage("verify", reference_s)
                     problem.trust(self._results_of(problem.wanted_variant, workload, plan))
                 function = problem.wanted_function
                 if function is not None:
-                    sink.stage("verify", AGREED_DEADLINE_S)
+                    sink.stage("verify", reference_s)
                     problem.trust(right_results(function, workload, plan, problem.inputs))
                 stopped_by = run_job(job, sink)
         except (Stopped, TooLong):

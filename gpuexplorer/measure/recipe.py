@@ -54,6 +54,9 @@ REPEATED_PREDICTIONS = 2
 BEYOND_DOUBT = 10.0
 """A prediction so many times what is allowed is not made again: no neighbour's load does that."""
 MEMORY_DEADLINE_S = 60.0
+"""What making the arrays anew may take while memory is counted; the launches come on top."""
+MEMORY_LAUNCHES = 3
+"""Launches at the most while memory is counted."""
 LOADED_S = 0.010
 """A GPU's first launch of a kernel that took so long was not only loading its code."""
 LATER_S = 1.0
@@ -144,7 +147,8 @@ def _count_memory(job: Job, sink: Sink) -> None:
         return
     job.memory_told = True
     if known.peak_B is None:
-        sink.stage("memory", MEMORY_DEADLINE_S)
+        launches_s = launch_deadline_s(MEMORY_LAUNCHES * job.whole_s, job.least_deadline_s)
+        sink.stage("memory", MEMORY_DEADLINE_S + launches_s)
         try:
             counted = runner.peak_memory(job.problem.inputs)
             reason = runner.uncounted

@@ -11,6 +11,7 @@ import msgspec
 from gpuexplorer.backends.base import Runner, build_deadline_s
 from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.deadline import devices_deadline_s
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import DeviceSummary
 from gpuexplorer.measure.job import COPY_DEADLINE_S, Sink
@@ -74,6 +75,7 @@ def record_operators(
 def _built(
     laboratory: Laboratory, workload: Workload, config: RunConfig, sink: Sink
 ) -> Iterator[Runner]:
+    sink.stage("check", devices_deadline_s())
     laboratory.release()
     plan = make_plan(workload, config, laboratory.device(config.device))
     sink.stage("build", build_deadline_s(plan) + COPY_DEADLINE_S)

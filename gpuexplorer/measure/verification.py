@@ -40,7 +40,8 @@ def verify(
     is copied back.
     """
     runner = job.runner
-    sink.stage("verify", launch_deadline_s(predicted_s, job.least_deadline_s))
+    allowed_s = launch_deadline_s(predicted_s, job.least_deadline_s)
+    sink.stage("verify", allowed_s)
     refill = {a.name: job.problem.inputs[a.name] for a in runner.plan.arrays if a.role == "inout"}
     if refill:
         runner.upload(refill)
@@ -54,7 +55,7 @@ def verify(
     started = time.perf_counter()
     outputs = _outputs(runner)
     download_s = time.perf_counter() - started
-    sink.stage("compare", COPY_DEADLINE_S * 5)
+    sink.stage("compare", COPY_DEADLINE_S * 5 + allowed_s)  # a model checks itself by a step
     if not (job.in_search or runner.plan.config.even_if_wrong) and first.seconds[0] < SHORT_S:
         runner.check_alignment()
     own = runner.check_itself()

@@ -15,6 +15,7 @@ import msgspec
 import psutil
 import pytest
 
+from gpuexplorer.core import deadline
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.run_options import RunOptions
@@ -148,6 +149,54 @@ def test_handshake_and_devices(watched: Watched) -> None:
     for missing in devices.unavailable:
         assert missing.reason
         assert missing.remedy
+
+
+def test_devices_are_asked_for_again_after_looking_for_them_failed(watched: Watched) -> None:
+    watched.wait(EngineReady)
+    engine, process = watched.engine, watched.engine._process
+    assert process is not None
+    engine._asked_devices = engine._wants_devices = True  # as while the engine looks
+    failed = protocol.Failed(generation=0, kind="failed", what="looking for devices failed")
+    engine._deliver(process, failed)
+    assert watched.wait(protocol.Failed) == failed
+    assert watched.devices().devices
+
+
+def test_an_engine_whose_devices_never_answer_is_given_up(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a GPU is lost and its driver waits for it: a fresh engine would wait as well."""
+    monkeypatch.setattr(deadline, "DEVICES_DEADLINE_S", 0.0)
+    watched.engine.list_devices()
+    lost = watched.wait(EngineLost)
+    assert isinstance(lost, EngineLost)
+    assert (lost.kind, lost.restarting) == ("hang", False)
+    assert "looking for devices did not end within 0 s" in lost.reason
+    monkeypatch.undo()
+    watched.engine.start()
+    assert watched.devices().devices
+
+
+def test_a_look_for_devices_that_waits_for_a_run_has_its_time_afterwards(watched: Watched) -> None:
+    watched.engine.run(config(watched.devices(), size={"N": 128}), MATMUL)
+    watched.wait(protocol.Samples)
+    deadlines = watched.engine._deadlines
+    before = (deadlines.stage, deadlines.overdue_at)
+    assert before[0] != "check"
+    watched.engine.list_devices()
+    assert (deadlines.stage, deadlines.overdue_at) == before
+    handled: list[tuple[str, bool]] = []
+    take = watched.engine._on_event
+
+    def look(event: Event) -> None:
+        if isinstance(event, protocol.Finished | protocol.Devices):
+            handled.append((deadlines.stage, deadlines.overdue_at is not None))
+        take(event)
+
+    watched.engine._on_event = look
+    watched.engine.cancel()
+    watched.wait(protocol.Devices, more_than=1)
+    assert handled == [("check", True), ("check", False)]
 
 
 def test_a_run_is_prepared_sampled_and_finished(watched: Watched) -> None:
@@ -357,6 +406,8 @@ def test_whoever_polls_has_a_turn_however_much_an_engine_tells(watched: Watched)
         ("predict", True, "a launch did not end within 10 s", "--deadline"),
         ("measure", False, "a launch did not end within 10 s", "--deadline"),
         ("build", False, "while the engine was at 'build'", "--deadline"),
+        ("memory", False, "while the engine was at 'memory'", "--deadline"),
+        ("check", False, "looking for devices did not end within 10 s", "--deadline"),
         ("upload", False, "while the engine was at 'upload'", ""),
     ],
 )

@@ -7,6 +7,7 @@ import os
 import select
 import time
 from collections import deque
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -14,6 +15,9 @@ import pytest
 
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.engine import outbox, protocol
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 
 def batch(first: int, count: int) -> SampleBatch:
@@ -53,6 +57,24 @@ def test_what_a_batch_says_of_itself_travels_with_it() -> None:
     assert (joined.launches, joined.clocks_Hz) == ((50, 1), (1.5e9, None))
 
 
+class Suspended(io.BytesIO):
+    """A pipe without a buffer, whose writer is suspended and continued again and again."""
+
+    def write(self, data: Buffer) -> int:
+        return super().write(memoryview(data)[:1000])
+
+
+def test_a_frame_is_written_whole_however_often_the_process_is_suspended() -> None:
+    stream = Suspended()
+    box = outbox.Outbox(stream)
+    box.put_samples(1, batch(0, 10_000))
+    box.put(protocol.Cancelled(generation=1))
+    box.close()
+    samples, last = received(stream)
+    assert isinstance(samples, protocol.Samples) and isinstance(last, protocol.Cancelled)
+    assert np.array_equal(samples.batch.durations_s, np.arange(10_000.0))
+
+
 def test_samples_of_two_runs_never_share_a_message() -> None:
     stream = io.BytesIO()
     box = outbox.Outbox(stream)
@@ -90,7 +112,7 @@ def test_a_client_that_does_not_read_costs_samples_but_neither_time_nor_memory()
         for i in range(300):
             box.put_samples(1, batch(i * 10_000, 10_000))
         assert time.perf_counter() - started < 30.0  # it would wait for ever
-        assert box._pending_samples <= outbox.MAX_PENDING_SAMPLES
+        assert box._pending_B <= outbox.MAX_PENDING_B
         box.put(protocol.Cancelled(generation=1))
         seen, dropped = 0, 0
         while (body := protocol.read_body(reader)) is not None:
@@ -102,6 +124,42 @@ def test_a_client_that_does_not_read_costs_samples_but_neither_time_nor_memory()
             dropped += message.dropped
         assert dropped > 0
         assert seen + dropped == 3_000_000
+        box.close()
+
+
+def test_samples_with_phases_that_wait_fit_into_a_frame() -> None:
+    """Each takes six times as much as one without, and the client may be away for long."""
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "wb", buffering=0) as writer, os.fdopen(read_end, "rb") as reader:
+        box = outbox.Outbox(writer)
+        box.put_samples(1, batch(0, 100_000))  # more than the pipe takes
+        phases = np.ones((1000, 5)).tobytes()
+        for i in range(450):
+            box.put_samples(2, msgspec.structs.replace(batch(i * 1000, 1000), phases_s=phases))
+        box.put(protocol.Cancelled(generation=2))
+        seen, dropped = 0, 0
+        while (body := protocol.read_body(reader)) is not None:
+            message = protocol.engine_decoder.decode(body)
+            if isinstance(message, protocol.Cancelled):
+                break
+            assert isinstance(message, protocol.Samples)
+            seen += sum(message.batch.counts)
+            dropped += message.dropped
+        assert dropped > 0 and seen + dropped == 100_000 + 450 * 1000
+        box.close()
+
+
+def test_an_outbox_that_cannot_write_any_more_ends_its_stream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The client takes the end of the stream for the engine's, and starts another one."""
+    monkeypatch.setattr(protocol, "MAX_FRAME_B", 100)
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "wb", buffering=0) as writer, os.fdopen(read_end, "rb", 0) as reader:
+        box = outbox.Outbox(writer)
+        box.put_samples(1, batch(0, 1000))
+        assert select.select([reader], [], [], 30.0)[0], "the client waits for ever"
+        assert reader.read(1) == b""
         box.close()
 
 
@@ -124,7 +182,7 @@ def test_readings_pile_up_neither_alone_nor_as_pieces_of_the_samples() -> None:
             box.put_samples(1, batch(i * 1000, 1000))
             box.put(protocol.Telemetry(device="opencl:0", reading=reading))
         assert len(box._messages) <= 2 * outbox.MAX_PENDING_READINGS
-        assert box._pending_samples <= outbox.MAX_PENDING_SAMPLES
+        assert box._pending_B <= outbox.MAX_PENDING_B
 
 
 def step(name: str) -> protocol.Stage:

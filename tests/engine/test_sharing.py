@@ -93,6 +93,16 @@ def test_it_can_be_cancelled() -> None:
     assert ended == ["stopped"]
 
 
+def test_it_says_that_it_has_begun_before_it_knows_who_else_is_there() -> None:
+    """A client that hears nothing takes it to be at the run before, which was to end."""
+    one, told, thread, ended = waiting(Card())
+    until(lambda: b"check" in told.getvalue() or bool(ended))
+    assert not ended
+    one._take(protocol.Cancel(generation=1))
+    thread.join(PATIENCE_S)
+    assert ended == ["stopped"]
+
+
 def test_where_nothing_tells_who_else_there_is_it_does_not_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -101,7 +111,7 @@ def test_where_nothing_tells_who_else_there_is_it_does_not_wait(
     thread.join(PATIENCE_S)
     assert ended == ["free"]
     assert one._untold == {gpu().hardware_id}
-    assert not told.getvalue()
+    assert b"wait" not in told.getvalue()
 
 
 # ---- in a real engine, beside a program that keeps the processor busy

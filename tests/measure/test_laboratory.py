@@ -9,11 +9,14 @@ import pytest
 from gpuexplorer.backends.opencl.backend import OpenCLBackend
 from gpuexplorer.backends.opencl.runner import OpenCLRunner
 from gpuexplorer.core.config import Block, RunRequest
+from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.measure.laboratory import Laboratory
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.planning import make_plan
+from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.measure.test_recipe import Diary
+from tests.support.problems import MANIFEST
 
 WORKLOAD = load()["matmul"]
 
@@ -105,3 +108,43 @@ def test_what_is_built_already_is_no_step_of_a_run(laboratory: Laboratory) -> No
 
     assert "build" in stages((8, 8, 1))
     assert "build" not in stages((16, 4, 1))
+
+
+DOUBLES = """
+__global__ void made(const real *A, real *B, int N)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) B[i] = 2 * A[i];
+}
+"""
+
+
+ANOTHER = MANIFEST[MANIFEST.index("[variants.only]") :]
+"""Its only variant, once more."""
+
+
+@pytest.mark.parametrize("reference", ['variant = "only"', 'python = "right.py:right"'])
+@pytest.mark.parametrize(("said", "expected_s"), [(None, 120.0), ("30", 120.0), ("600", 600.0)])
+def test_what_is_right_may_take_as_long_to_find_as_was_said(
+    reference: str,
+    said: str | None,
+    expected_s: float,
+    laboratory: Laboratory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(BUILD_DEADLINE_VARIABLE, raising=False)
+    if said is not None:
+        monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, said)
+    manifest = MANIFEST.replace('outputs = { B = "2 * A" }', reference)
+    manifest += ANOTHER.replace("variants.only", "variants.another")
+    files = {"made.cu": DOUBLES, "right.py": "def right(A):\n    return 2 * A\n"}
+    workload = Workload(WorkloadSource(manifest=manifest, files=files, origin="made.toml"))
+    request = RunRequest(workload="made", variant="another", device="cpu", precision="fp32")
+    diary = Diary()
+    laboratory.run(
+        workload, complete(request, workload, laboratory.devices()), diary, lambda: False,
+        seconds=None, max_noise=None, allow_s=2.0, samples=1,
+    )  # fmt: skip
+    found = dict(reversed(diary.deadlines_s))  # the first of each
+    assert (found["check"], found["verify"]) == (expected_s, expected_s)
+    assert diary.ready is not None and diary.ready.verified

@@ -774,6 +774,29 @@ def test_memory_is_counted_once_after_the_last_sample() -> None:
     assert one.memory == counted
 
 
+@pytest.mark.parametrize(
+    ("launch_s", "said", "least_s"), [(30.0, None, 90.0), (0.001, "600", 600.0)]
+)
+def test_counting_memory_may_take_as_long_as_its_launches(
+    launch_s: float,
+    said: str | None,
+    least_s: float,
+    clock: Callable[[Arithmetic], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(BUILD_DEADLINE_VARIABLE, raising=False)
+    if said is not None:
+        monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, said)
+    runner, sink = Counting(plan()), Diary()
+    runner.launch_s = launch_s
+    clock(runner)
+    run_job(job(runner, memory=PREDICTED, allow_s=math.inf), sink)
+    found = dict(sink.deadlines_s)
+    for stage in ("memory", "compare"):
+        allowed_s = found[stage]
+        assert allowed_s is not None and allowed_s > least_s
+
+
 def test_what_was_counted_before_is_told_and_not_counted_again() -> None:
     known = MemoryUse(predicted=PREDICTED.predicted, peak_B=1.0, counter="a counter")
     runner, sink = Counting(plan()), Diary()
