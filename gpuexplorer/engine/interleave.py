@@ -122,6 +122,11 @@ class Interleaving:
         """Return the median of each turn of one contestant, NaN for a round it rested."""
         return np.array(self._medians_s[index])
 
+    def resolution_s(self, index: int) -> float:
+        """Return that of the clock of one contestant's turns; 0 before the first."""
+        record = self._records[index]
+        return 0.0 if record is None else record.prepared.resolution_s
+
     def turns(self) -> list[Turns]:
         """Return what each did, in the order given; nothing before the first round."""
         return [

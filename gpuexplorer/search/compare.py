@@ -231,7 +231,8 @@ class Comparing:
         if index != self.reference:
             theirs = self._turns.medians_s(self.reference)
             fixed = self.fixed_rounds is not None
-            found = _in_turns(theirs, ours, self.tolerance, fixed=fixed)
+            clocks_s = self._turns.resolution_s(self.reference), self._turns.resolution_s(index)
+            found = _in_turns(theirs, ours, self.tolerance, clocks_s, fixed=fixed)
             if self._suspect(index) or self._suspect(self.reference):
                 found, limit = _open(found), None
         return Standing(
@@ -290,9 +291,11 @@ def held_against(
     for index, (contestant, one) in enumerate(zip(contestants, result.contestants, strict=True)):
         found = None
         if index != reference:
+            clocks_s = base.timing.resolution_s or 0.0, one.run.timing.resolution_s or 0.0
             found = _in_turns(
-                turns[reference], turns[index], result.tolerance, fixed=result.fixed_rounds
-            )
+                turns[reference], turns[index], result.tolerance, clocks_s,
+                fixed=result.fixed_rounds,
+            )  # fmt: skip
         made.append(
             contestant_of(contestant, one.run, base, found, result.fail_if_slower, one.turns_s)
         )
@@ -300,9 +303,12 @@ def held_against(
 
 
 def _in_turns(
-    theirs_s: Floats, ours_s: Floats, tolerance: float, *, fixed: bool
-) -> Comparison | None:
+    theirs_s: Floats, ours_s: Floats, tolerance: float, clocks_s: tuple[float, float],
+    *, fixed: bool,
+) -> Comparison | None:  # fmt: skip
     """Compare two that took turns: at the end of a fixed number, or at this look of many.
+
+    ``clocks_s`` are the resolutions of the clocks that timed them.
 
     Only rounds count in which neither rested. Whether one rests follows from the rounds before, so
     that a coin still decides the next, and no more can be wrong than without.
@@ -312,7 +318,7 @@ def _in_turns(
     if not len(ours_s) or min(ours_s.min(), theirs_s.min()) <= 0:  # below the clock's resolution
         return None
     interval = ratio_interval if fixed and len(ours_s) >= FEWEST_PAIRS else interval_so_far
-    return interval(theirs_s, ours_s, tolerance=tolerance)
+    return interval(theirs_s, ours_s, tolerance=tolerance, clocks_s=clocks_s)
 
 
 def _cannot_be_true(record: RunRecord) -> bool:

@@ -141,10 +141,11 @@ class InTurns:
 
         None for too few rounds, and where one failed or cannot be true.
         """
-        both = [self.results().get(one) for one in (index, reference)]
-        if any(run is None or run.timing.suspect for run in both):
+        base, run = self.results().get(reference), self.results().get(index)
+        if base is None or run is None or base.timing.suspect or run.timing.suspect:
             return None
-        return compared(self.medians_s(reference), self.medians_s(index))
+        clocks_s = base.timing.resolution_s or 0.0, run.timing.resolution_s or 0.0
+        return compared(self.medians_s(reference), self.medians_s(index), clocks_s)
 
     def suspects(self) -> list[str]:
         """Return whose time cannot be true and why, a sentence each."""
@@ -248,15 +249,20 @@ class InTurns:
         self.rounds = rounds
 
 
-def compared(reference_s: Floats, times_s: Floats) -> Comparison | None:
-    """Return the ratio of two series of turns with its interval, over the rounds that both ran."""
+def compared(
+    reference_s: Floats, times_s: Floats, clocks_s: tuple[float, float] = (0.0, 0.0)
+) -> Comparison | None:
+    """Return the ratio of two series of turns with its interval, over the rounds that both ran.
+
+    ``clocks_s`` are the resolutions of the clocks that timed them.
+    """
     if len(reference_s) != len(times_s):
         return None
     both = ~(np.isnan(reference_s) | np.isnan(times_s))
     first, second = reference_s[both], times_s[both]
     if not len(first) or min(first.min(), second.min()) <= 0:  # below the clock's resolution
         return None
-    return ratio_interval(first, second)
+    return ratio_interval(first, second, clocks_s=clocks_s)
 
 
 def measured_of(run: RunResult) -> Measured:
