@@ -145,6 +145,8 @@ def _run(
         )
         code = code or WrongResult.exit_code
     if space_sweep.unfinished:
+        if options.collecting is not None:
+            options.collecting.unfinished = True
         said = []
         if lost := space_sweep.count("lost"):
             said.append(
@@ -172,8 +174,10 @@ def _run(
 
 
 def _again(space_sweep: SpaceSweep, options: argparse.Namespace) -> list[str]:
-    """Say how to continue a sweep that is in the history; of another there is nothing to say."""
-    if space_sweep.group is None or options.collecting is not None:
+    """Say how to continue a job, or a sweep in the history; of another there is nothing to say."""
+    if options.collecting is not None:
+        return [f"continue with: gpuexplorer jobs continue {options.collecting.job}"]
+    if space_sweep.group is None:
         return []
     return [f"continue with: {_resume_line(options)}"]
 
