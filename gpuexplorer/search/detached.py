@@ -35,7 +35,7 @@ from gpuexplorer.core.tuning import Tuning
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.errors import EngineGone, error_of, failed_of
 from gpuexplorer.engine.session import EngineSession
-from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.exchange.files import NotWritten, atomic_file
 from gpuexplorer.search.looks_kept import KeptLooks
 from gpuexplorer.search.outcome import passes
 from gpuexplorer.search.tune import Tuner, TuningOptions
@@ -175,7 +175,10 @@ def _write(folder: Path, number: int, outcome: Outcome) -> None:
 
 
 def tune(work: Work, asked: TuneWork, folder: Path) -> None:
-    """Tune, or go on with it; the last answer is the whole tuning, or why there is none."""
+    """Tune, or go on with it; the last answer is the whole tuning, or why there is none.
+
+    What cannot be written here, as on a full disk, is raised, and ends no tuning for good.
+    """
     answers = answer_files(folder)
     before = [read_outcome(path.read_bytes()) for path in answers]
     if before and before[-1].result is None:
@@ -196,7 +199,7 @@ def tune(work: Work, asked: TuneWork, folder: Path) -> None:
             tuner = Tuner(session, workload, space, asked.options, clock=looks.now_s)
             tuner.on_result, tuner.take = hand_over, looks.take
             outcome = Outcome(config=space.start, tuning=tuner.run())
-        except EngineGone:
+        except (EngineGone, NotWritten):
             raise
         except ExplorerError as error:
             so_far = None if tuner is None else tuner.so_far()

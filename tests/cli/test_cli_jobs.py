@@ -25,10 +25,10 @@ from gpuexplorer.core.shared_device import WHEN_SHARED_VARIABLE
 from gpuexplorer.engine.errors import EngineKilled, failed_of
 from gpuexplorer.environments import detached
 from gpuexplorer.environments.detached import Detached, DetachedState
-from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.exchange.files import atomic_file, write_error
 from gpuexplorer.history.errors import StoreFull
 from gpuexplorer.history.store import Store
-from gpuexplorer.search.detached import ANSWERS, DONE, WORK, Outcome, TuneWork, Work, encode
+from gpuexplorer.search.detached import ANSWERS, DONE, LOOKS, WORK, Outcome, TuneWork, Work, encode
 from gpuexplorer.search.detached import main as job_of
 from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.tune import Tuner
@@ -268,6 +268,38 @@ def test_what_an_earlier_version_wrote_of_a_lost_configuration_is_no_answer(
     assert main(["jobs", "continue", one.id]) == 0
     assert main(["jobs", "collect", one.id]) == 0
     assert len(stored()) == 2 and not detached.list_detached()
+
+
+@pytest.mark.parametrize("folder", [LOOKS, ANSWERS])
+def test_a_disk_that_was_full_for_a_moment_ends_no_tuning(
+    folder: str,
+    job_engine: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """That became what the tuning had come to, and nothing that it had measured could be had."""
+    one = tuned()
+    (one.folder / DONE).unlink()
+    for path in (one.folder / ANSWERS).iterdir():
+        path.unlink()
+    keep, written = atomic_file, []
+
+    def full(path: Path) -> AbstractContextManager[BinaryIO]:
+        if path.parent.name == folder:
+            written.append(path)
+            if len(written) == 2:
+                raise write_error(path, OSError(errno.ENOSPC, "No space left on device"))
+        return keep(path)
+
+    with monkeypatch.context() as disk:
+        for module in ("detached", "looks_kept"):
+            disk.setattr(f"gpuexplorer.search.{module}.atomic_file", full)
+        assert job_of([str(one.folder)]) == 2
+    assert "000001: the disk is full; free some space" in capsys.readouterr().err
+    assert not detached.state_of(one).finished
+    assert main(["jobs", "continue", one.id]) == 0
+    assert main(["jobs", "collect", one.id]) == 0
+    assert stored() and not detached.list_detached()
 
 
 def test_machines_are_asked_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
