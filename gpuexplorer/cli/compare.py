@@ -247,7 +247,7 @@ def _deliver(
     delivery.show(lambda: print_comparison(result, output_console()))
     delivery.document(lambda: comparison_json(result))
     delivery.file(options.plot, lambda path: _draw(result, path))
-    say_kept(keeping.group if keeping is not None else None, "comparison.html", options)
+    say_kept(keeping, "comparison.html", options)
     delivery.say_written()
     return _exit_code(result) or delivery.code
 

@@ -18,6 +18,7 @@ from gpuexplorer.history.place import shown
 
 if TYPE_CHECKING:
     from gpuexplorer.engine.record import RunRecord
+    from gpuexplorer.history.keeping import Keeping
     from gpuexplorer.history.store import Store
 
 LONG_S = 6.0
@@ -64,11 +65,19 @@ def warn_not_kept(error: ExplorerError) -> None:
     say(f"gpuexplorer: warning: the runs are not kept in the history: {error}")
 
 
-def say_kept(group: str | None, page: str, options: argparse.Namespace) -> None:
-    """Say how runs that were kept together are named, and how a ``page`` is made of them."""
-    if group is not None:
-        command = in_history(["report", group[:8], page], options)
-        say(f"kept as {group[:8]}; to make a page of it: {command}")
+def say_kept(keeping: Keeping | None, page: str, options: argparse.Namespace) -> None:
+    """Say how runs that were all kept together are named, and how a ``page`` is made of them."""
+    if keeping is not None and keeping.finished and keeping.group is not None:
+        say_recovered(keeping.recovered)
+        group = keeping.group[:8]
+        command = in_history(["report", group, page], options)
+        say(f"kept as {group}; to make a page of it: {command}")
+
+
+def say_recovered(recovered: bool) -> None:
+    """Take back what was said of a history that refused, once it has ``recovered``."""
+    if recovered:
+        say("gpuexplorer: the history could be written at the end, and has all of it")
 
 
 def in_history(words: Sequence[str], options: argparse.Namespace) -> str:
