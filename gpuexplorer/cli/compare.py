@@ -272,7 +272,7 @@ def _exit_code(result: ComparisonResult) -> int:
             )
     slow = [one for one in result.others if one.too_slow]
     for one in slow:
-        words = speed(one.ratio, one.ci95_low, one.ci95_high, one.verdict)
+        words = speed(one.ratio, one.ci95_low, one.ci95_high, "slower")  # beyond the limit it is
         say(f"gpuexplorer: {one.label} is slower by more than {percent(limit)}: {words}")
     return 1 if slow else 0
 

@@ -11,11 +11,14 @@ import msgspec
 import pytest
 
 from gpuexplorer.charts.comparison import comparison_chart
+from gpuexplorer.cli.compare import _exit_code as exit_code_of
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.verdict import Verdict
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.contestants import command_words
 from tests.support.cli import assert_one_sentence, cli_command, run_cli
+from tests.support.exchange import made_comparison
 from tests.support.killed import Growing, to_be_killed, wait_for
 from tests.support.results import made_result
 
@@ -82,6 +85,24 @@ def test_a_far_slower_one_is_found_kept_and_ends_with_1(tmp_path: Path) -> None:
         c.run.config for c in result.contestants
     ]
     assert shlex.join(words).startswith("naive:16x16,N=64")
+
+
+@pytest.mark.parametrize("verdict", ["can't tell", "same"])
+def test_what_ends_a_comparison_with_1_is_said_in_words_that_do_not_deny_it(
+    verdict: Verdict, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A limit below --same-within, or an interval across it, was told as "can't tell"."""
+    made = made_comparison()
+    reference, other, *_ = made.contestants
+    slow = msgspec.structs.replace(
+        other, ratio=1.005, ci95_low=1.003, ci95_high=1.008, verdict=verdict, too_slow=True
+    )
+    result = msgspec.structs.replace(
+        made, reference=0, contestants=[reference, slow], fail_if_slower=0.002
+    )
+    assert exit_code_of(result) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.endswith("is slower by more than 0.2 %: 1.005× slower (1.003–1.008)")
 
 
 def test_rounds_are_kept_and_too_few_tell_nothing(tmp_path: Path) -> None:
