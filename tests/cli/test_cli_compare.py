@@ -12,6 +12,8 @@ import pytest
 
 from gpuexplorer.charts.comparison import comparison_chart
 from gpuexplorer.cli.compare import _exit_code as exit_code_of
+from gpuexplorer.cli.compare import _wanted as wanted_of
+from gpuexplorer.cli.parser import parse
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.verdict import Verdict
@@ -179,6 +181,30 @@ def test_a_stored_run_measured_again_says_what_changed(tmp_path: Path, kept: Pat
 
 
 @pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ((), ("cold", 7, "opencl:0")),
+        (("--cache", "hot"), ("hot", 7, "opencl:0")),
+        (("--seed", "1", "--device", "auto"), ("cold", 1, "auto")),
+    ],
+)
+def test_a_default_that_is_said_counts_beside_a_stored_run_that_has_another(
+    said: tuple[str, ...],
+    asked: tuple[str, int, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It counted as not said: ``--cache hot`` was measured cold."""
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(tmp_path / "history.db"))
+    run = made(5, 8e-3, cache="cold", seed=7, device="opencl:0")
+    with Store.open() as store:
+        store.add(run)
+    stored, new = wanted_of(parse(["compare", run.id, "tiled:16x16", *said]))
+    assert stored.request.cache == "cold"
+    assert (new.request.cache, new.request.seed, new.request.device) == asked
+
+
+@pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (("naive",), "a comparison takes two"),
@@ -189,6 +215,15 @@ def test_a_stored_run_measured_again_says_what_changed(tmp_path: Path, kept: Pat
         (("naive", "tiled", *SMALL, "--rounds", "0"), "whole number from 1 on"),
         (("naive", "tiled", *SMALL, "--rounds", "8", "--seconds", "3"), "not allowed with"),
         (("ffffff", "naive"), "no run"),
+        (("000004", "8x8", "--stored", "--rounds", "8"), "nothing is measured in turns; leave"),
+        (
+            ("000001", "000002", "--stored", "--seconds", "3", "--threads", "2"),
+            "nothing is measured for --seconds and --threads; leave that out",
+        ),
+        (
+            ("000001", "000002", "--cache", "hot", "--size", "64"),
+            "stored runs are compared, which have their own --size and --cache; leave that out",
+        ),
         (("naive", "tiled", *SMALL, "--plot", "c.txt"), "not a chart format"),
     ],
 )
