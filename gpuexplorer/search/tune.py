@@ -469,6 +469,7 @@ class Tuner:
             ),
             evaluations=self.evaluations,
             start=start,
+            start_refused=space.start_refused,
             stopped_by=stopped_by,
             search_s=search_s,
             final_s=final_s,

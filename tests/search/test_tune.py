@@ -14,8 +14,9 @@ import msgspec
 import numpy as np
 import pytest
 
+from gpuexplorer.charts.tuning import conclusions
 from gpuexplorer.core.config import RunConfig, RunRequest
-from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.device import DeviceLimits, DeviceList
 from gpuexplorer.core.errors import ExplorerError, OutOfMemory, WorkFailed, WrongResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import TUNING_SCHEMA, Budget, Tuning, leading, tuning_json
@@ -101,6 +102,21 @@ def test_without_racing_everybody_gets_the_same() -> None:
     assert {e.samples for e in found.evaluations} == {5}
     assert [samples for _, samples in machine.runs] == [5] * len(SPACE.legal)
     assert found.best is None, "nobody is named without a final"
+
+
+def test_a_default_that_cannot_be_launched_is_no_measure_of_what_tuning_gains() -> None:
+    """The tuning was said to be faster than the first block of all, 1×1, which nobody gets."""
+    small = device(threads=1, limits=DeviceLimits(max_threads_per_block=64))
+    request = RunRequest(workload="matmul", variant="tiled", size={"N": 64})
+    space = tuning_space(request, MATMUL, DeviceList(devices=(small,)))
+    machine = SimulatedMachine(launch_s)
+    options = TuningOptions(sampler="grid", budget=Budget(evaluations=8))
+    found = Tuner(machine, MATMUL, space, options, clock=machine.clock).run()
+    assert found.chosen is not None and found.start_ratio is None
+    assert found.start.block == (16, 16, 1)
+    (said,) = (line for line in conclusions(found) if "ithout tuning" in line)
+    assert said.startswith("Without tuning it cannot be launched here: "), said
+    assert "64" in said and said.endswith(".") and not said.endswith("..")
 
 
 def test_the_first_is_what_one_gets_without_tuning() -> None:
