@@ -21,8 +21,10 @@ from gpuexplorer.core.errors import ExplorerError, OutOfMemory, WorkFailed, Wron
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import TUNING_SCHEMA, Budget, Tuning, leading, tuning_json
 from gpuexplorer.engine.errors import EngineGone, EngineKilled, LongRun
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.looks_kept import KeptLooks
+from gpuexplorer.search.racing import FINALISTS
 from gpuexplorer.search.tune import HOPELESS, Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_sampler import OptunaSampler
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
@@ -135,6 +137,31 @@ def test_a_budget_in_seconds_is_kept_with_the_final() -> None:
     assert found.search_s == pytest.approx(6.0, abs=0.5)
     assert machine.now - began < 10.0
     assert len(found.finalists) > 1
+
+
+def test_the_final_of_many_equals_keeps_to_what_is_left_of_a_budget() -> None:
+    """Sixteen finalists took eight turns each, however long these were."""
+    machine = SimulatedMachine(lambda config: 0.1, noise=0.002)
+    began = machine.now
+    found = tune(machine, sampler="random", budget=Budget(seconds=60.0))
+    assert found.stopped_by == "time"
+    assert machine.now - began < 66.0
+    assert 3 <= len(found.finalists) < FINALISTS
+    assert found.untested > 0
+    assert found.start_ratio is not None
+
+
+def test_what_a_turn_takes_beside_its_launches_counts_for_the_final() -> None:
+    class Slow(SimulatedMachine):
+        def measure(self, *asked: Any) -> RunRecord:
+            self.now += 0.3  # to bring arrays there, and to check what comes back
+            return super().measure(*asked)
+
+    machine = Slow(lambda config: 0.001, noise=0.002)
+    began = machine.now
+    found = tune(machine, sampler="random", budget=Budget(seconds=60.0))
+    assert machine.now - began < 66.0
+    assert 3 <= len(found.finalists) < FINALISTS
 
 
 def test_what_fails_is_listed_and_the_rest_goes_on() -> None:
