@@ -97,6 +97,8 @@ def _gain(tuning: Tuning) -> list[str]:
     """Say what tuning gained, as far as the interval bears it out."""
     ratio, low, high = tuning.start_ratio, tuning.start_ci95_low, tuning.start_ci95_high
     start = knob_words(tuning.start)
+    if tuning.start_refused is not None:
+        return [f"Without tuning it cannot be launched here: {tuning.start_refused}."]
     if tuning.chosen is not None and tuning.chosen.key == tuning.start.key:
         return ["That is what one gets without tuning."]
     if ratio is None or low is None or high is None:

@@ -12,7 +12,7 @@ from gpuexplorer.charts.comparison import shared_words
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.keeping import history_of, say_kept, warn_not_kept
-from gpuexplorer.cli.knob_options import request_of
+from gpuexplorer.cli.knob_options import request_of, said_knobs
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.own_files import teller
@@ -32,6 +32,7 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import (
     count,
+    listed,
     percent,
     plural,
     quantity,
@@ -73,6 +74,7 @@ def command(options: argparse.Namespace) -> int:
     wanted = _wanted(options)
     if options.stored and not any(one.stored for one in wanted):
         raise InputError("--stored is for stored runs", remedy="name one, or leave it out")
+    _check_followed(wanted, options)
     if options.stored and all(one.stored for one in wanted):
         return _deliver(_apart([one.stored for one in wanted if one.stored], options), options)
     with history_of(options, warn_not_kept) as store:
@@ -136,9 +138,33 @@ def _wanted(options: argparse.Namespace) -> list[ContestantRequest]:
     options.workload = options.workload or ""
     shared = request_of(options)
     return read_words(
-        options.words, shared, options.kernels, as_stored=options.stored, engine=options.python,
+        options.words, shared, options.kernels, as_stored=options.stored,
+        said=[knob.field for knob in said_knobs(options)], engine=options.python,
         hidden=teller(options.workload),
     )  # fmt: skip
+
+
+def _check_followed(wanted: Sequence[ContestantRequest], options: argparse.Namespace) -> None:
+    """Raise InputError for options that would change nothing here."""
+    if options.stored and options.rounds is not None:
+        raise InputError(
+            "--rounds counts turns, and with --stored nothing is measured in turns",
+            remedy="leave one of the two out",
+        )
+    if not all(one.stored for one in wanted):
+        return
+    given = [knob.option for knob in said_knobs(options) if knob.field != "threads"]
+    if given:
+        raise InputError(
+            f"only stored runs are compared, which have their own {listed(given)}",
+            remedy="leave that out, or name a configuration",
+        )
+    given = [name for name in ("--seconds", "--threads") if getattr(options, name[2:]) is not None]
+    if options.stored and given:
+        raise InputError(
+            f"stored runs are taken as they are, and nothing is measured for {listed(given)}",
+            remedy="leave that out, or leave --stored out",
+        )
 
 
 # ---- stored runs as they are
@@ -247,7 +273,7 @@ def _deliver(
     delivery.show(lambda: print_comparison(result, output_console()))
     delivery.document(lambda: comparison_json(result))
     delivery.file(options.plot, lambda path: _draw(result, path))
-    say_kept(keeping.group if keeping is not None else None, "comparison.html", options)
+    say_kept(keeping, "comparison.html", options)
     delivery.say_written()
     return _exit_code(result) or delivery.code
 
@@ -272,7 +298,7 @@ def _exit_code(result: ComparisonResult) -> int:
             )
     slow = [one for one in result.others if one.too_slow]
     for one in slow:
-        words = speed(one.ratio, one.ci95_low, one.ci95_high, one.verdict)
+        words = speed(one.ratio, one.ci95_low, one.ci95_high, "slower")  # beyond the limit it is
         say(f"gpuexplorer: {one.label} is slower by more than {percent(limit)}: {words}")
     return 1 if slow else 0
 

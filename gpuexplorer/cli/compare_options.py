@@ -6,7 +6,7 @@ import argparse
 
 from gpuexplorer.cli import common_options as common
 from gpuexplorer.cli import values
-from gpuexplorer.cli.knob_options import PROBLEM, add_knob, add_knobs
+from gpuexplorer.cli.knob_options import PROBLEM, add_knob, add_knobs, leave_open
 
 EXAMPLES = """what takes part, a word each; the first is the reference:
   naive:16x16                       a variant with a block
@@ -76,6 +76,7 @@ def add_options(compare: argparse.ArgumentParser) -> None:
     add_knob(how, "cache")
     threads = "CPU threads a kernel may use (default: as the stored runs, or all cores but one)"
     add_knob(how, "threads", threads)
+    leave_open(compare, *PROBLEM, "cache", "threads")
     common.yes(how)
     files = compare.add_argument_group("files")
     common.plot(files, "draw the ratios with their intervals")

@@ -40,11 +40,13 @@ class Collecting:
     """Whether the history was handed all that was measured."""
     refused: bool = False
     """Whether the history did not take some of it."""
+    unfinished: bool = False
+    """Whether some of it is to be measured again, as it was lost for a reason that passes."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether the history has all that was measured."""
-        return self.handed_on and not self.refused
+        """Whether the history has all, and nothing of it is to be measured again."""
+        return self.handed_on and not self.refused and not self.unfinished
 
     def place_files(self, options: argparse.Namespace) -> None:
         """Have the files that its command names lie where it was begun, if that is still there."""

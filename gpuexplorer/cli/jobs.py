@@ -156,6 +156,8 @@ def _collect(options: argparse.Namespace) -> int:
             return code
         detached.forget(one)
         say(f"gpuexplorer: job {one.id} was collected whole and is deleted")
+    elif not state.running:
+        say(f"gpuexplorer: job {one.id} is {_words(one, state)}")
     return code
 
 

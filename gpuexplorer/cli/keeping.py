@@ -18,6 +18,7 @@ from gpuexplorer.history.place import shown
 
 if TYPE_CHECKING:
     from gpuexplorer.engine.record import RunRecord
+    from gpuexplorer.history.keeping import Keeping
     from gpuexplorer.history.store import Store
 
 LONG_S = 6.0
@@ -64,11 +65,19 @@ def warn_not_kept(error: ExplorerError) -> None:
     say(f"gpuexplorer: warning: the runs are not kept in the history: {error}")
 
 
-def say_kept(group: str | None, page: str, options: argparse.Namespace) -> None:
-    """Say how runs that were kept together are named, and how a ``page`` is made of them."""
-    if group is not None:
-        command = in_history(["report", group[:8], page], options)
-        say(f"kept as {group[:8]}; to make a page of it: {command}")
+def say_kept(keeping: Keeping | None, page: str, options: argparse.Namespace) -> None:
+    """Say how runs that were all kept together are named, and how a ``page`` is made of them."""
+    if keeping is not None and keeping.finished and keeping.group is not None:
+        say_recovered(keeping.recovered)
+        group = keeping.group[:8]
+        command = in_history(["report", group, page], options)
+        say(f"kept as {group}; to make a page of it: {command}")
+
+
+def say_recovered(recovered: bool) -> None:
+    """Take back what was said of a history that refused, once it has ``recovered``."""
+    if recovered:
+        say("gpuexplorer: the history could be written at the end, and has all of it")
 
 
 def in_history(words: Sequence[str], options: argparse.Namespace) -> str:
@@ -80,7 +89,8 @@ def in_history(words: Sequence[str], options: argparse.Namespace) -> str:
 class LiveKeeping(Closing):
     """Writes a long run's samples in chunks while it goes, so that they outlive this program.
 
-    What fails here fails again when the run is kept as a whole, and is said then.
+    What fails here fails again when the run is kept as a whole, and is said then. A run that was
+    prepared again, to be timed in another way, begins anew under its new id.
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -88,6 +98,8 @@ class LiveKeeping(Closing):
         self._store: Store | None = None
         self._due = time.monotonic() + LONG_S
         self._last: Samples | None = None
+        self._begun = ""
+        """The id under which the history has a part of the run."""
 
     def close(self) -> None:
         """End what it holds."""
@@ -97,11 +109,14 @@ class LiveKeeping(Closing):
     @property
     def has_begun(self) -> bool:
         """Whether the history has a part of the run already."""
-        return self._last is not None
+        return bool(self._begun)
 
     def take(self, record: RunRecord | None) -> None:
         """Write what a run has sampled since the last time, if that is due."""
-        if self._off or record is None or time.monotonic() < self._due:
+        if self._off or record is None:
+            return
+        anew = self._begun not in ("", record.id)
+        if time.monotonic() < self._due and not anew:
             return
         self._due = time.monotonic() + CHUNK_S
         try:
@@ -121,6 +136,11 @@ class LiveKeeping(Closing):
             from gpuexplorer.history.store import Store
 
             self._store = Store.open()
+        if self._begun != record.id:
+            if self._begun:
+                self._store.take_back(self._begun)
+            self._begun = ""
             self._store.begin(record)
+            self._begun = record.id
         self._store.append(record.id, unpacked(packed(new[::-1])))
         self._last = new[0]

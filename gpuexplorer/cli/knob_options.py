@@ -94,11 +94,29 @@ def add_several(
     group.add_argument(*(names or (knob.option,)), **how)
 
 
+def leave_open(parser: argparse.ArgumentParser, *axes: str) -> None:
+    """Have the options of some knobs tell a default that is said from one that is not."""
+    parser.set_defaults(**{_name_of(BY_AXIS[a]): None for a in axes if not BY_AXIS[a].named})
+
+
+def said_knobs(options: argparse.Namespace) -> list[Knob]:
+    """Return the knobs whose options were given, after ``leave_open``."""
+    knobs = [BY_AXIS[axis] for axis in SHOWN]
+    return [knob for knob in knobs if getattr(options, _name_of(knob), None) not in (None, [], {})]
+
+
+def _name_of(knob: Knob) -> str:
+    return knob.option[2:].replace("-", "_")
+
+
 def request_of(options: argparse.Namespace, workload: str | None = None) -> RunRequest:
     """Return what the options ask for; what a command has no option for is left open."""
     given: dict[str, Any] = {}
     for axis in SHOWN:
         knob = BY_AXIS[axis]
-        value = getattr(options, knob.option[2:].replace("-", "_"), knob.default)
-        given[knob.field] = dict(value or {}) if knob.named else value
+        value = getattr(options, _name_of(knob), None)
+        if knob.named:
+            given[knob.field] = dict(value or {})
+        else:
+            given[knob.field] = knob.default if value is None else value
     return knobs.request_of(options.workload if workload is None else workload, **given)

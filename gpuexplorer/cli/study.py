@@ -109,7 +109,7 @@ def _deliver(study: Study, options: argparse.Namespace, keeping: Keeping) -> int
     delivery.document(lambda: study_json(study))
     delivery.file(options.csv, lambda path: write_sheet(sheet_of(study), path))
     delivery.file(options.plot if study.runs else None, lambda path: _draw(study, path))
-    say_kept(keeping.group, "study.html", options)
+    say_kept(keeping, "study.html", options)
     delivery.say_written()
     return delivery.code
 

@@ -14,7 +14,7 @@ from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.cluster import cluster_of
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.detach import Collecting, begin_taking, check_detach, collected, detach
-from gpuexplorer.cli.keeping import warn_not_kept
+from gpuexplorer.cli.keeping import say_recovered, warn_not_kept
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_results
 from gpuexplorer.cli.own_files import chosen
@@ -121,9 +121,12 @@ def _run(
         with sweep_progress(space_sweep.waiting, cluster) as progress:
             space_sweep.sweep.on_step = progress
             document = space_sweep.run(engines)
+        say_recovered(space_sweep.recovered)
         if options.collecting is not None:
             options.collecting.handed_on = True
+            options.collecting.refused &= not space_sweep.recovered
     except KeyboardInterrupt:
+        say_recovered(space_sweep.recovered)
         _deliver(space_sweep.document(), options)
         stopped = f"gpuexplorer: stopped with {_state(space_sweep)}"
         say("; ".join([stopped, *_again(space_sweep, options)]))
@@ -145,6 +148,8 @@ def _run(
         )
         code = code or WrongResult.exit_code
     if space_sweep.unfinished:
+        if options.collecting is not None:
+            options.collecting.unfinished = True
         said = []
         if lost := space_sweep.count("lost"):
             said.append(
@@ -172,8 +177,10 @@ def _run(
 
 
 def _again(space_sweep: SpaceSweep, options: argparse.Namespace) -> list[str]:
-    """Say how to continue a sweep that is in the history; of another there is nothing to say."""
-    if space_sweep.group is None or options.collecting is not None:
+    """Say how to continue a job, or what the history has; of others there is nothing to say."""
+    if options.collecting is not None:
+        return [f"continue with: gpuexplorer jobs continue {options.collecting.job}"]
+    if not space_sweep.stored:
         return []
     return [f"continue with: {_resume_line(options)}"]
 

@@ -14,7 +14,7 @@ from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.cluster import cluster_of
 from gpuexplorer.cli.delivery import Delivery
 from gpuexplorer.cli.detach import Collecting, begin_taking, check_detach, collected, detach
-from gpuexplorer.cli.keeping import history_of
+from gpuexplorer.cli.keeping import history_of, say_recovered
 from gpuexplorer.cli.knob_options import request_of
 from gpuexplorer.cli.messages import error_console, is_terminal, output_console, say
 from gpuexplorer.cli.output import check_targets, json_path
@@ -86,6 +86,7 @@ def _deliver(
     delivery.document(lambda: tuning_json(tuning))
     delivery.say_written()
     if keeper.found:
+        say_recovered(keeper.recovered)
         say(f"kept; run it with: {tuning_line('run', tuning.start, workload, options)}")
     return delivery.code
 
@@ -109,6 +110,7 @@ def _collect(collecting: Collecting, options: argparse.Namespace) -> int:
                     keeper.keep(outcome.result)
             keeper.finish(last.tuning)
             begin_taking(job, keeper.group)
+        collecting.refused &= not keeper.recovered
     collecting.handed_on = True
     if last.failed is not None:
         if last.tuning is not None:

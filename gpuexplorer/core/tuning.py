@@ -109,6 +109,9 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     why: str | None = None
     start: RunConfig
     """What one gets without tuning."""
+    start_refused: Annotated[str, msgspec.Meta(max_length=1_000)] | None = None
+    """Why ``start`` cannot be launched on this device; None where it can, and in older documents.
+    """
     start_ratio: Ratio | None = None
     """The time of ``start`` over that of ``chosen``, with its 95 % interval."""
     start_ci95_low: Ratio | None = None

@@ -238,6 +238,8 @@ def go_on(about: Detached) -> None:
     """
     if about.machine is not None:
         far.send_program(about.machine, about.machine.python)
+        if (about.folder / detached.ANSWERS).is_dir():
+            detached.drop_passing(about.folder)  # so that what comes of them now is fetched
     start(about)
 
 

@@ -31,10 +31,14 @@ _REASONS = {
 }
 
 
-def write_error(path: Path, error: OSError) -> InputError:
+class NotWritten(InputError):
+    """A file cannot be written."""
+
+
+def write_error(path: Path, error: OSError) -> NotWritten:
     """Return what a user should be told when writing ``path`` failed."""
     reason, remedy = _REASONS.get(error.errno or 0, (error.strerror or str(error), ""))
-    return InputError(f"cannot write {path}: {reason}", remedy=remedy)
+    return NotWritten(f"cannot write {path}: {reason}", remedy=remedy)
 
 
 def not_written_reason(error: OSError) -> str:

@@ -83,6 +83,8 @@ class Keeping:
         self._id = group or uuid.uuid4().hex
         self.group = group
         """The group's id; None until the store has it."""
+        self.has_written = False
+        """Whether the store took any of it."""
         self.finished = False
         """Whether the store has all of it."""
         self.trouble: ExplorerError | None = None
@@ -160,6 +162,12 @@ class Keeping:
             self._give_up()
         self._store.do(self._write, self._wrote)
 
+    @property
+    def recovered(self) -> bool:
+        """Whether the store has taken at the end all that it refused, of which was told."""
+        with self._lock:
+            return self._told and self._ended and not self._writing and self.trouble is None
+
     def tell(self, outcome: object) -> None:
         """Tell of a store that failed, the first time."""
         if isinstance(outcome, ExplorerError) and not self._told:
@@ -232,7 +240,7 @@ class Keeping:
             )
             store.add_group(self._kind, document, results, group=self._id, finished=finished)
             with self._lock:
-                self.group, self.finished = self._id, finished
+                self.group, self.finished, self.has_written = self._id, finished, True
                 if self._document is document:
                     self._document = None
                 for run_id, run in runs.items():

@@ -17,7 +17,7 @@ A word is one of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -109,13 +109,15 @@ def read_words(
     stored: Stored = stored_runs,
     *,
     as_stored: bool = False,
+    said: Collection[str] = (),
     engine: str | None = None,
     hidden: Callable[[Workload, Workload], None] | None = None,
 ) -> list[ContestantRequest]:
     """Read everything that takes part: words, and runs at hand.
 
     ``shared`` holds what configurations leave open; where it names no workload (""), they are like
-    the first stored run, but for what ``shared`` does say. With ``as_stored`` stored runs are not
+    the first stored run, but for what ``shared`` does say: what differs from the default, and the
+    fields that ``said`` names. With ``as_stored`` stored runs are not
     to be measured again, and their workloads need not be here. ``engine`` is what the user says for
     all of them; without it a stored run is measured in the engine it was, if that is still there.
     ``hidden`` is that of ``load``. Raises InputError for a word that cannot be read, and what
@@ -132,12 +134,12 @@ def read_words(
             raise InputError(
                 "configurations need a workload", remedy="name it with --workload, or compare runs"
             )
-        base = _over(request_like(first_run.config), shared)
+        base = _over(request_like(first_run.config), shared, said)
     general = engine
     if general is None and first_run is not None and not shared.workload:
         general = engine_of(first_run.environment)
     made = []
-    for said, (word, own_engine), run in zip(words, parted, runs, strict=True):
+    for asked, (word, own_engine), run in zip(words, parted, runs, strict=True):
         if run is not None:
             own = run.config.workload
             if run.origin is not None and not as_stored:  # what it calls matmul need not be ours
@@ -147,7 +149,7 @@ def read_words(
                     remedy="compare it as it is stored: --stored, or the history's menu",
                 )
             here = workloads.get(own) if as_stored else pick(workloads, own)
-            name = said if isinstance(said, str) else run.id[:8]
+            name = asked if isinstance(asked, str) else run.id[:8]
             where = own_engine or engine or engine_of(run.environment)
             made.append(
                 ContestantRequest(name, request_like(run.config), here, run, as_stored, where)
@@ -156,7 +158,7 @@ def read_words(
             only_engine = own_engine is not None and not word
             request, workload = read_configuration(word, base, workloads, as_for_all=only_engine)
             where = own_engine or general
-            made.append(ContestantRequest(str(said), request, workload, engine=where))
+            made.append(ContestantRequest(str(asked), request, workload, engine=where))
     return made
 
 
@@ -201,8 +203,8 @@ def _run_of(word: str | RunResult, workload: str | None, stored: Stored) -> RunR
     return stored(run, workload) if run is not None else None
 
 
-def _over(base: RunRequest, said: RunRequest) -> RunRequest:
-    """Return ``base`` with whatever ``said`` has other than its defaults.
+def _over(base: RunRequest, said: RunRequest, names: Collection[str]) -> RunRequest:
+    """Return ``base`` with whatever ``said`` has other than its defaults, or for certain ``names``.
 
     Another variant takes its own block and tunables.
     """
@@ -212,7 +214,7 @@ def _over(base: RunRequest, said: RunRequest) -> RunRequest:
     changes = {
         name: getattr(said, name)
         for name in said.__struct_fields__
-        if getattr(said, name) != getattr(default, name)
+        if name in names or getattr(said, name) != getattr(default, name)
     }
     return msgspec.structs.replace(base, **changes)
 

@@ -13,6 +13,7 @@ import itertools
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -32,10 +33,11 @@ from gpuexplorer.core.shared_device import WhenShared, choose_sharing
 from gpuexplorer.core.text import brief
 from gpuexplorer.core.tuning import Tuning
 from gpuexplorer.engine import protocol
-from gpuexplorer.engine.errors import EngineGone, failed_of
+from gpuexplorer.engine.errors import EngineGone, error_of, failed_of
 from gpuexplorer.engine.session import EngineSession
-from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.exchange.files import NotWritten, atomic_file
 from gpuexplorer.search.looks_kept import KeptLooks
+from gpuexplorer.search.outcome import passes
 from gpuexplorer.search.tune import Tuner, TuningOptions
 from gpuexplorer.search.tune_sampler import check_sampler
 from gpuexplorer.search.tune_space import Ranges, tuning_space
@@ -44,6 +46,8 @@ from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
 MODULE = "gpuexplorer.search.detached"
 ATTEMPTS = 10
+TRIES = 2
+"""How often what is lost for a reason that passes is measured, until someone continues the job."""
 WORK, ANSWERS, LOOKS, LOCK = "work", "answers", "looks", "lock"
 STOP, PID, DONE = "stop", "pid", "done"
 
@@ -171,7 +175,10 @@ def _write(folder: Path, number: int, outcome: Outcome) -> None:
 
 
 def tune(work: Work, asked: TuneWork, folder: Path) -> None:
-    """Tune, or go on with it; the last answer is the whole tuning, or why there is none."""
+    """Tune, or go on with it; the last answer is the whole tuning, or why there is none.
+
+    What cannot be written here, as on a full disk, is raised, and ends no tuning for good.
+    """
     answers = answer_files(folder)
     before = [read_outcome(path.read_bytes()) for path in answers]
     if before and before[-1].result is None:
@@ -192,7 +199,7 @@ def tune(work: Work, asked: TuneWork, folder: Path) -> None:
             tuner = Tuner(session, workload, space, asked.options, clock=looks.now_s)
             tuner.on_result, tuner.take = hand_over, looks.take
             outcome = Outcome(config=space.start, tuning=tuner.run())
-        except EngineGone:
+        except (EngineGone, NotWritten):
             raise
         except ExplorerError as error:
             so_far = None if tuner is None else tuner.so_far()
@@ -200,13 +207,28 @@ def tune(work: Work, asked: TuneWork, folder: Path) -> None:
     _write(folder, next(numbers), outcome)
 
 
+def drop_passing(folder: Path) -> None:
+    """Delete the answers of earlier versions that say nothing of their configurations."""
+    for path in answer_files(folder):
+        with suppress(msgspec.DecodeError):  # whoever collects it is told of that
+            failed = read_outcome(path.read_bytes()).failed
+            if failed is not None and passes(error_of(failed)):
+                path.unlink()
+
+
 def measure(work: Work, folder: Path) -> bool:
-    """Measure what has no answer yet; return whether everything has one then."""
+    """Measure what has no answer yet; return whether everything has one then.
+
+    What is lost for a reason that passes is tried once more after the others, and then left for
+    whoever continues the job.
+    """
+    drop_passing(folder)
     workload = _workload(work)
     session: EngineSession | None = None
     threads: int | None = None
+    lost: protocol.Failed | None = None
     try:
-        for number, config in enumerate(work.configs):
+        for number, config in [*enumerate(work.configs)] * TRIES:
             answer = folder / ANSWERS / f"{number:06d}"
             if answer.exists():
                 continue
@@ -217,11 +239,19 @@ def measure(work: Work, folder: Path) -> bool:
                     session.close()
                 threads = config.threads
                 session = _session(work, threads)
-            _write(folder, number, _measured(session, config, workload, work.options))
+            outcome = _measured(session, config, workload, work.options)
+            if outcome.failed is not None and passes(error_of(outcome.failed)):
+                lost = outcome.failed
+                continue
+            _write(folder, number, outcome)
     finally:
         if session is not None:
             session.close()
-    return True
+    if len(answer_files(folder)) == len(work.configs):
+        return True
+    if lost is not None:  # whoever asks how it is tells what is printed
+        print(lost.what, file=sys.stderr)
+    return False
 
 
 def _measured(

@@ -219,6 +219,16 @@ class SweepKeeper:
         done = self._store.finished_keys(self.group_id) | self._skipped.keys()
         return bool(keys & done)
 
+    @property
+    def has_stored(self) -> bool:
+        """Whether the store has taken anything of what was done since."""
+        return self._keeping.has_written
+
+    @property
+    def recovered(self) -> bool:
+        """Whether the store has taken at the end all that it refused."""
+        return self._keeping.recovered
+
     def keep(self, result: RunResult) -> None:
         """Store a finished run, at once or with those that follow at once."""
         if time.monotonic() >= self._sign_due:

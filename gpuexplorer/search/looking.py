@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.statistics import summarize
+from gpuexplorer.core.statistics import middle, summarize
 from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.outcome import passes
@@ -97,6 +97,34 @@ def _warm_up_s(race: Race, look: Look) -> float:
     if not race.looks:
         return FIRST_WARM_UP_S
     return TURN_WARM_UP_S if look.phase == "turns" else 0.0
+
+
+class LookTimes:
+    """Learns what a look takes beside its launches: an upload, a check, the way to the engine."""
+
+    def __init__(self) -> None:
+        self._began_s: dict[Look, float] = {}
+        self._first_s: list[float] = []
+        self._again_s: list[float] = []
+
+    @property
+    def beside_s(self) -> float:
+        """What a look at a configuration that was looked at before takes; 0 as long as none did.
+
+        Before any was looked at again it is that of first looks, which build and check more.
+        """
+        return middle(np.array(self._again_s or self._first_s or [0.0]))
+
+    def begin(self, look: Look, now_s: float) -> None:
+        """Note that a look begins."""
+        self._began_s[look] = now_s
+
+    def end(self, look: Look, outcome: RunRecord | ExplorerError, now_s: float) -> None:
+        """Note that a look has ended."""
+        began_s = self._began_s.pop(look, None)
+        if began_s is not None and isinstance(outcome, RunRecord):
+            known = self._first_s if look.phase == "survey" else self._again_s
+            known.append(max(0.0, now_s - began_s - float(outcome.samples_s().sum())))
 
 
 class Neighbourhood:

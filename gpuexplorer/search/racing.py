@@ -21,10 +21,12 @@ Nothing here measures, knows what a configuration is, or looks at a clock of its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
+from gpuexplorer.core.comparison import FEWEST_LOOKED_AT
 from gpuexplorer.core.statistics import middle
 from gpuexplorer.search.leaders import ROUNDS, Leaders
 from gpuexplorer.search.outcome import MOST_FAILURES
@@ -59,7 +61,7 @@ DOUBTFUL = 4.0
 """A time of this many times what the best takes now is no matter of load, and is not doubted."""
 SURPRISE = 1.25
 """A time is doubted that is so many times what the neighbours near the bar let expect."""
-FINALISTS = 16
+FINALISTS, FEWEST_FINALISTS = 16, 2
 CROWD = 1.05
 """Those beyond are not called slower as long as they typically take so many times the best's."""
 FAVOURITE_WITHIN = 10.0
@@ -78,7 +80,8 @@ class Race:
     leaders. Without ``checks`` the best is not measured again in between: somebody else looks after
     the machines, and calls ``take_back``. Without ``racing`` all first looks are alike and only the
     turns follow; without ``turns`` only the first looks are taken. ``time_is_up`` may end the turns
-    early.
+    early; no more take part than have enough of them within ``turns_s`` from when they begin, where
+    each takes ``beside_s`` beside its launches.
     """
 
     def __init__(
@@ -96,6 +99,8 @@ class Race:
         seed: int | None = None,
         rounds: int = ROUNDS,
         time_is_up: Callable[[], bool] = lambda: False,
+        turns_s: Callable[[], float] = lambda: math.inf,
+        beside_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._chance = np.random.default_rng(seed)
         self._heats = [list(heat) for heat in heats]
@@ -106,7 +111,7 @@ class Race:
         self._propose, self._expect = propose, expect
         self._samples, self._favourite = samples, favourite
         self._racing_on, self._turns_on, self._checks_on = racing, turns, checks
-        self._rounds = rounds
+        self._rounds, self._turns_s, self._beside_s = rounds, turns_s, beside_s
         self._queue: list[int] = []
         self._turns: dict[str, tuple[int, list[int]]] = {}
         """By machine the round whose turns it takes, and who has not had his."""
@@ -446,17 +451,34 @@ class Race:
                 other.out = False
                 self._doubted.append(doubted)
 
+    def _fitting(self, ranked: list[int], favourites: list[int]) -> list[int]:
+        """Return those whose turns fit into the time there is, ``FEWEST_FINALISTS`` at least."""
+        samples, beside_s = _samples(TURN_SAMPLES, TURN_S, self.best_s), self._beside_s()
+        takes_s = {
+            number: FEWEST_LOOKED_AT * (beside_s + samples * self.runners[number].typical_s)
+            for number in [*ranked, *favourites]
+        }
+        members = set(ranked[:FEWEST_FINALISTS])
+        left_s = self._turns_s() - sum(takes_s[number] for number in members)
+        for number in [*favourites, *ranked]:
+            if number not in members and takes_s[number] <= left_s:
+                members.add(number)
+                left_s -= takes_s[number]
+        return [number for number in takes_s if number in members]
+
     def _begin_turns(self) -> None:
         self.phase = "turns"
         limit_s = LIMITS[-1 if self._racing_on else -2] * self._bar_s()
         ranked = [n for n in self._racing() if self.runners[n].luckiest_s <= limit_s]
-        members = ranked[:FINALISTS]
         best_s = self.runners[ranked[0]].typical_s if ranked else 0.0
-        if self._favourite is not None and self._favourite not in members:
+        favourites = []
+        if self._favourite is not None:
             favourite = self.runners[self._favourite]
             if not favourite.withdrawn and favourite.luckiest_s <= FAVOURITE_WITHIN * best_s:
-                favourite.out = False
-                members.append(self._favourite)
+                favourites = [self._favourite]
+        members = self._fitting(ranked[:FINALISTS], favourites)
+        for number in members:
+            self.runners[number].out = False
         self.leaders.members = members
         near = {n for n in ranked if self.runners[n].typical_s <= CROWD * best_s}
         self.crowd = frozenset(near.difference(members))

@@ -120,6 +120,16 @@ class SpaceSweep:
         return self._keeper.group_id if self._keeper is not None else None
 
     @property
+    def stored(self) -> bool:
+        """Whether the store has any of what was done, so that another try continues it."""
+        return self.resumed > 0 or (self._keeper is not None and self._keeper.has_stored)
+
+    @property
+    def recovered(self) -> bool:
+        """Whether the store has taken at the end all that it refused."""
+        return self._keeper is not None and self._keeper.recovered
+
+    @property
     def continues(self) -> bool:
         """Whether an earlier try of this sweep was found."""
         return self._found

@@ -7,6 +7,7 @@ before one is named, with all that cannot be told from it.
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from collections import Counter
@@ -37,7 +38,7 @@ from gpuexplorer.core.units import speed_than
 from gpuexplorer.engine.interleave import STOPPED_BY, Measures
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.handover import Handover
-from gpuexplorer.search.looking import Neighbourhood, Taken, judged, options_of
+from gpuexplorer.search.looking import LookTimes, Neighbourhood, Taken, judged, options_of
 from gpuexplorer.search.racing import Race
 from gpuexplorer.search.runner import Look
 from gpuexplorer.search.several import Brought, LookTask, Races
@@ -128,7 +129,10 @@ class Tuner:
             checks=not several,
             seed=options.seed,
             time_is_up=lambda: self._spent_s[1] >= self._final_s,
+            turns_s=self._left_s,
+            beside_s=lambda: self._look_times.beside_s,
         )
+        self._look_times = LookTimes()
         self._taken: set[Place] = set()
         self._proposed: set[Place] = set() if start is None else {start}
         self._cards: set[str] = set()
@@ -221,16 +225,16 @@ class Tuner:
         rounds = race.leaders.rounds_taken
         look = race.next(going, settled=settled, machine=machine)
         if searching and race.phase == "turns":
-            ended = self._search_ended = self._clock()
-            seconds = self._options.budget.seconds
-            if seconds is not None:
-                self._final_s = max(0.0, seconds - (ended - self._began))
+            self._search_ended = self._clock()
+            if self._options.budget.seconds is not None:
+                self._final_s = self._left_s()
         elif race.leaders.rounds_taken > rounds:
             done, most = race.leaders.rounds_taken, race.leaders.most_rounds
             elapsed_s = self._clock() - self._began
             self.on_progress(TuningProgress("final", done, most, elapsed_s, self._best, None))
         if look is None:
             return None
+        self._look_times.begin(look, self._clock())
         config = self.space.legal[self._places[look.number]]
         options = options_of(race, look, allow_long=self._options.allow_long)
         return LookTask(look, config, options)
@@ -238,6 +242,7 @@ class Tuner:
     @interrupts_held()
     def took(self, task: LookTask, outcome: RunRecord | ExplorerError) -> None:
         """Take in what came of a look; raises CannotRunHere when nothing can be measured."""
+        self._look_times.end(task.look, outcome, self._clock())
         best_s = self._race.best_s
         taken = judged(self._race, task.look, outcome)
         if isinstance(outcome, RunRecord) and isinstance(self._session, Races):
@@ -288,6 +293,11 @@ class Tuner:
             return False
         kept = min(FINAL_SHARE * seconds, MOST_FINAL_S) if self._options.final else 0.0
         return self._clock() - self._began >= seconds - kept
+
+    def _left_s(self) -> float:
+        """Return what is left of a budget in seconds; infinite without one."""
+        seconds = self._options.budget.seconds
+        return math.inf if seconds is None else max(0.0, seconds - (self._clock() - self._began))
 
     def _judge(self, taken: Taken, best_s: float | None) -> None:
         """Note what came of a look of the search, and tell everybody."""
@@ -469,6 +479,7 @@ class Tuner:
             ),
             evaluations=self.evaluations,
             start=start,
+            start_refused=space.start_refused,
             stopped_by=stopped_by,
             search_s=search_s,
             final_s=final_s,

@@ -50,6 +50,11 @@ class TuningKeeper:
         """Its id in the store; None until the store has it."""
         return self._keeping.group
 
+    @property
+    def recovered(self) -> bool:
+        """Whether the store has taken at the end all that it refused."""
+        return self._keeping.recovered
+
     def run(self, tuner: Tuner) -> Tuning:
         """Tune, and keep what is tried as it comes; see ``Tuner.run`` for what it raises."""
         self.begin(tuner.so_far())

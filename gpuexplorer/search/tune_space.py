@@ -11,6 +11,7 @@ import msgspec
 from gpuexplorer.core.config import Block, RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceLimits, DeviceList
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.text import brief
 from gpuexplorer.search.space import Axis, Space
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.manifest import VariantSpec
@@ -50,6 +51,8 @@ class TuningSpace:
     refused: int
     """How many combinations cannot be launched, by the manifest's or the device's word."""
     start: RunConfig
+    start_refused: str | None = None
+    """Why ``start`` cannot be launched here; None where it can."""
 
     @property
     def start_place(self) -> Place | None:
@@ -81,12 +84,14 @@ def tuning_space(
     space = combinations(request, workload, devices, ranges)
     configs = list(launchable(space, workload, devices))
     names, values = _dimensions(configs, space.axes)
+    start, start_refused = _launched(complete(request, workload, devices), workload, devices)
     return TuningSpace(
         names=names,
         values=values,
         legal={_place(config, names, values): config for config in configs},
         refused=space.count - len(configs),
-        start=_launched(complete(request, workload, devices), workload, devices, configs),
+        start=start,
+        start_refused=start_refused,
     )
 
 
@@ -206,13 +211,13 @@ def _steps(place: Sequence[int], other: Sequence[int]) -> int:
 
 
 def _launched(
-    start: RunConfig, workload: Workload, devices: DeviceList, configs: Sequence[RunConfig]
-) -> RunConfig:
-    """Return ``start`` with its grid and tunables; the first legal one where it cannot launch."""
+    start: RunConfig, workload: Workload, devices: DeviceList
+) -> tuple[RunConfig, str | None]:
+    """Return ``start`` with its grid and tunables; as it is, and why, where it cannot launch."""
     from gpuexplorer.core.errors import ExplorerError
     from gpuexplorer.workloads.planning import make_plan
 
     try:
-        return make_plan(workload, start, find_device(devices, start.device)).config
-    except ExplorerError:
-        return configs[0]
+        return make_plan(workload, start, find_device(devices, start.device)).config, None
+    except ExplorerError as error:
+        return start, brief(error.what)

@@ -11,11 +11,16 @@ import msgspec
 import pytest
 
 from gpuexplorer.charts.comparison import comparison_chart
+from gpuexplorer.cli.compare import _exit_code as exit_code_of
+from gpuexplorer.cli.compare import _wanted as wanted_of
+from gpuexplorer.cli.parser import parse
 from gpuexplorer.core.compared import ComparisonResult
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.verdict import Verdict
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.contestants import command_words
 from tests.support.cli import assert_one_sentence, cli_command, run_cli
+from tests.support.exchange import made_comparison
 from tests.support.killed import Growing, to_be_killed, wait_for
 from tests.support.results import made_result
 
@@ -82,6 +87,24 @@ def test_a_far_slower_one_is_found_kept_and_ends_with_1(tmp_path: Path) -> None:
         c.run.config for c in result.contestants
     ]
     assert shlex.join(words).startswith("naive:16x16,N=64")
+
+
+@pytest.mark.parametrize("verdict", ["can't tell", "same"])
+def test_what_ends_a_comparison_with_1_is_said_in_words_that_do_not_deny_it(
+    verdict: Verdict, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A limit below --same-within, or an interval across it, was told as "can't tell"."""
+    made = made_comparison()
+    reference, other, *_ = made.contestants
+    slow = msgspec.structs.replace(
+        other, ratio=1.005, ci95_low=1.003, ci95_high=1.008, verdict=verdict, too_slow=True
+    )
+    result = msgspec.structs.replace(
+        made, reference=0, contestants=[reference, slow], fail_if_slower=0.002
+    )
+    assert exit_code_of(result) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.endswith("is slower by more than 0.2 %: 1.005× slower (1.003–1.008)")
 
 
 def test_rounds_are_kept_and_too_few_tell_nothing(tmp_path: Path) -> None:
@@ -158,6 +181,30 @@ def test_a_stored_run_measured_again_says_what_changed(tmp_path: Path, kept: Pat
 
 
 @pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ((), ("cold", 7, "opencl:0")),
+        (("--cache", "hot"), ("hot", 7, "opencl:0")),
+        (("--seed", "1", "--device", "auto"), ("cold", 1, "auto")),
+    ],
+)
+def test_a_default_that_is_said_counts_beside_a_stored_run_that_has_another(
+    said: tuple[str, ...],
+    asked: tuple[str, int, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It counted as not said: ``--cache hot`` was measured cold."""
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(tmp_path / "history.db"))
+    run = made(5, 8e-3, cache="cold", seed=7, device="opencl:0")
+    with Store.open() as store:
+        store.add(run)
+    stored, new = wanted_of(parse(["compare", run.id, "tiled:16x16", *said]))
+    assert stored.request.cache == "cold"
+    assert (new.request.cache, new.request.seed, new.request.device) == asked
+
+
+@pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (("naive",), "a comparison takes two"),
@@ -168,6 +215,15 @@ def test_a_stored_run_measured_again_says_what_changed(tmp_path: Path, kept: Pat
         (("naive", "tiled", *SMALL, "--rounds", "0"), "whole number from 1 on"),
         (("naive", "tiled", *SMALL, "--rounds", "8", "--seconds", "3"), "not allowed with"),
         (("ffffff", "naive"), "no run"),
+        (("000004", "8x8", "--stored", "--rounds", "8"), "nothing is measured in turns; leave"),
+        (
+            ("000001", "000002", "--stored", "--seconds", "3", "--threads", "2"),
+            "nothing is measured for --seconds and --threads; leave that out",
+        ),
+        (
+            ("000001", "000002", "--cache", "hot", "--size", "64"),
+            "stored runs are compared, which have their own --size and --cache; leave that out",
+        ),
         (("naive", "tiled", *SMALL, "--plot", "c.txt"), "not a chart format"),
     ],
 )

@@ -18,16 +18,18 @@ from gpuexplorer.cli.own_files import take_files
 from gpuexplorer.cli.parser import parse
 from gpuexplorer.cli.sweep import measuring_of, space_of
 from gpuexplorer.cli.tune import options_of, ranges_of
-from gpuexplorer.core.config import RunRequest
+from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
-from gpuexplorer.engine.errors import failed_of
+from gpuexplorer.core.shared_device import WHEN_SHARED_VARIABLE
+from gpuexplorer.engine.errors import EngineKilled, failed_of
 from gpuexplorer.environments import detached
 from gpuexplorer.environments.detached import Detached, DetachedState
-from gpuexplorer.exchange.files import atomic_file
+from gpuexplorer.exchange.files import atomic_file, write_error
 from gpuexplorer.history.errors import StoreFull
 from gpuexplorer.history.store import Store
-from gpuexplorer.search.detached import ANSWERS, DONE, WORK, Outcome, TuneWork, Work, encode
+from gpuexplorer.search.detached import ANSWERS, DONE, LOOKS, WORK, Outcome, TuneWork, Work, encode
+from gpuexplorer.search.detached import main as job_of
 from gpuexplorer.search.space_sweep import SpaceSweep
 from gpuexplorer.search.tune import Tuner
 from gpuexplorer.search.tune_space import tuning_space
@@ -96,6 +98,43 @@ def tuned(fails: bool = False, *more: str, workload: Workload = MATMUL) -> Detac
     outcomes.append(Outcome(config=space.start, tuning=tuning, failed=failed))
     work = Work(source=workload.source, devices=DEVICES, tuning=asked)
     return ended([*TUNE, *more], work, outcomes)
+
+
+class JobEngine(MadeEngine):
+    """The engine of a job, which is ended by the system ``strikes`` times at one of two blocks."""
+
+    strikes = 0
+
+    def __init__(self) -> None:
+        super().__init__(self._strike)
+
+    def _strike(self, config: RunConfig) -> float:
+        if JobEngine.strikes and config.block is not None and config.block[0] == 2:
+            JobEngine.strikes -= 1
+            raise EngineKilled("the engine was ended from outside: signal 9", remedy="run it again")
+        return 1e-3
+
+    def __enter__(self) -> JobEngine:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Do nothing: it holds nothing."""
+
+
+@pytest.fixture
+def job_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have jobs measured in this process."""
+    monkeypatch.setattr("gpuexplorer.search.detached._session", lambda *_: JobEngine())
+    monkeypatch.setenv(WHEN_SHARED_VARIABLE, "")  # taken back afterwards
+
+    def start(about: Detached) -> None:
+        if (about.folder / ANSWERS).is_dir():  # else it is not made up yet
+            job_of([str(about.folder)])
+
+    monkeypatch.setattr(detached, "start", start)
 
 
 def raising(error: ExplorerError) -> Callable[..., Store]:
@@ -180,6 +219,87 @@ def test_what_a_tuning_measured_before_it_failed_is_collected(
     assert "error: the disk there is full" in capsys.readouterr().err
     assert stored()
     assert not detached.list_detached()
+
+
+def unmeasured() -> Detached:
+    """Return a sweep's job that has measured nothing yet."""
+    one = swept()
+    (one.folder / DONE).unlink()
+    for path in (one.folder / ANSWERS).iterdir():
+        path.unlink()
+    return one
+
+
+def test_a_configuration_lost_with_its_engine_is_tried_once_more(job_engine: None) -> None:
+    one = unmeasured()
+    JobEngine.strikes = 1
+    assert job_of([str(one.folder)]) == JobEngine.strikes == 0
+    assert main(["jobs", "collect", one.id]) == 0
+    assert len(stored()) == 2 and not detached.list_detached()
+
+
+def test_a_configuration_that_stays_lost_is_measured_when_the_job_continues(
+    job_engine: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It counted as done, nothing measured it again, and the job was deleted as collected whole."""
+    one = unmeasured()
+    JobEngine.strikes = 2
+    assert job_of([str(one.folder)]) == 1
+    assert "was ended from outside: signal 9" in capsys.readouterr().err
+    main(["jobs", "collect", one.id])
+    assert f"job {one.id} is interrupted: continue it" in capsys.readouterr().err
+    assert len(stored()) == 1 and detached.list_detached()
+    assert main(["jobs", "continue", one.id]) == 0
+    assert main(["jobs", "collect", one.id]) == 0
+    assert len(stored()) == 2 and not detached.list_detached()
+
+
+def test_what_an_earlier_version_wrote_of_a_lost_configuration_is_no_answer(
+    job_engine: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = swept()
+    lost = detached.work_of(one).configs[1]
+    killed = Outcome(config=lost, failed=failed_of(EngineKilled("the engine was ended")))
+    (one.folder / ANSWERS / "000001").write_bytes(encode(killed))
+    assert main(["jobs", "collect", one.id]) == 1
+    said = capsys.readouterr().err
+    assert f"was ended; continue with: gpuexplorer jobs continue {one.id}" in said
+    assert f"job {one.id} is kept, as it was not collected whole" in said
+    assert main(["jobs", "continue", one.id]) == 0
+    assert main(["jobs", "collect", one.id]) == 0
+    assert len(stored()) == 2 and not detached.list_detached()
+
+
+@pytest.mark.parametrize("folder", [LOOKS, ANSWERS])
+def test_a_disk_that_was_full_for_a_moment_ends_no_tuning(
+    folder: str,
+    job_engine: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """That became what the tuning had come to, and nothing that it had measured could be had."""
+    one = tuned()
+    (one.folder / DONE).unlink()
+    for path in (one.folder / ANSWERS).iterdir():
+        path.unlink()
+    keep, written = atomic_file, []
+
+    def full(path: Path) -> AbstractContextManager[BinaryIO]:
+        if path.parent.name == folder:
+            written.append(path)
+            if len(written) == 2:
+                raise write_error(path, OSError(errno.ENOSPC, "No space left on device"))
+        return keep(path)
+
+    with monkeypatch.context() as disk:
+        for module in ("detached", "looks_kept"):
+            disk.setattr(f"gpuexplorer.search.{module}.atomic_file", full)
+        assert job_of([str(one.folder)]) == 2
+    assert "000001: the disk is full; free some space" in capsys.readouterr().err
+    assert not detached.state_of(one).finished
+    assert main(["jobs", "continue", one.id]) == 0
+    assert main(["jobs", "collect", one.id]) == 0
+    assert stored() and not detached.list_detached()
 
 
 def test_machines_are_asked_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

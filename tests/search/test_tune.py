@@ -14,14 +14,17 @@ import msgspec
 import numpy as np
 import pytest
 
+from gpuexplorer.charts.tuning import conclusions
 from gpuexplorer.core.config import RunConfig, RunRequest
-from gpuexplorer.core.device import DeviceList
+from gpuexplorer.core.device import DeviceLimits, DeviceList
 from gpuexplorer.core.errors import ExplorerError, OutOfMemory, WorkFailed, WrongResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.tuning import TUNING_SCHEMA, Budget, Tuning, leading, tuning_json
 from gpuexplorer.engine.errors import EngineGone, EngineKilled, LongRun
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.search.looks_kept import KeptLooks
+from gpuexplorer.search.racing import FINALISTS
 from gpuexplorer.search.tune import HOPELESS, Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_sampler import OptunaSampler
 from gpuexplorer.search.tune_space import Ranges, TuningSpace, tuning_space
@@ -103,6 +106,21 @@ def test_without_racing_everybody_gets_the_same() -> None:
     assert found.best is None, "nobody is named without a final"
 
 
+def test_a_default_that_cannot_be_launched_is_no_measure_of_what_tuning_gains() -> None:
+    """The tuning was said to be faster than the first block of all, 1×1, which nobody gets."""
+    small = device(threads=1, limits=DeviceLimits(max_threads_per_block=64))
+    request = RunRequest(workload="matmul", variant="tiled", size={"N": 64})
+    space = tuning_space(request, MATMUL, DeviceList(devices=(small,)))
+    machine = SimulatedMachine(launch_s)
+    options = TuningOptions(sampler="grid", budget=Budget(evaluations=8))
+    found = Tuner(machine, MATMUL, space, options, clock=machine.clock).run()
+    assert found.chosen is not None and found.start_ratio is None
+    assert found.start.block == (16, 16, 1)
+    (said,) = (line for line in conclusions(found) if "ithout tuning" in line)
+    assert said.startswith("Without tuning it cannot be launched here: "), said
+    assert "64" in said and said.endswith(".") and not said.endswith("..")
+
+
 def test_the_first_is_what_one_gets_without_tuning() -> None:
     found = tune(SimulatedMachine(launch_s), budget=Budget(evaluations=5))
     assert found.evaluations[0].config == SPACE.start
@@ -119,6 +137,31 @@ def test_a_budget_in_seconds_is_kept_with_the_final() -> None:
     assert found.search_s == pytest.approx(6.0, abs=0.5)
     assert machine.now - began < 10.0
     assert len(found.finalists) > 1
+
+
+def test_the_final_of_many_equals_keeps_to_what_is_left_of_a_budget() -> None:
+    """Sixteen finalists took eight turns each, however long these were."""
+    machine = SimulatedMachine(lambda config: 0.1, noise=0.002)
+    began = machine.now
+    found = tune(machine, sampler="random", budget=Budget(seconds=60.0))
+    assert found.stopped_by == "time"
+    assert machine.now - began < 66.0
+    assert 3 <= len(found.finalists) < FINALISTS
+    assert found.untested > 0
+    assert found.start_ratio is not None
+
+
+def test_what_a_turn_takes_beside_its_launches_counts_for_the_final() -> None:
+    class Slow(SimulatedMachine):
+        def measure(self, *asked: Any) -> RunRecord:
+            self.now += 0.3  # to bring arrays there, and to check what comes back
+            return super().measure(*asked)
+
+    machine = Slow(lambda config: 0.001, noise=0.002)
+    began = machine.now
+    found = tune(machine, sampler="random", budget=Budget(seconds=60.0))
+    assert machine.now - began < 66.0
+    assert 3 <= len(found.finalists) < FINALISTS
 
 
 def test_what_fails_is_listed_and_the_rest_goes_on() -> None:

@@ -84,6 +84,16 @@ def test_ranges_narrow_it() -> None:
     assert found.start_place is None
 
 
+def test_a_start_that_cannot_be_launched_is_named_with_the_reason() -> None:
+    """The first block of all stood for it, which nobody gets and everything is faster than."""
+    small = device(threads=1, limits=DeviceLimits(max_threads_per_block=64))
+    found = space(devices=DeviceList(devices=(small,)))
+    assert found.start.block == (16, 16, 1)
+    assert found.start_place is None
+    assert found.start_refused is not None and "64" in found.start_refused
+    assert space().start_refused is None
+
+
 def test_the_start_is_what_one_gets_without_tuning() -> None:
     found = space()
     assert found.start.block == (16, 16, 1)
