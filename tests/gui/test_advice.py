@@ -169,9 +169,12 @@ def test_the_button_turns_the_block_and_undo_takes_it_back(
     assert block is not None and block[0] >= 16
     assert not card.isEnabled(), "it speaks of another configuration now"
     after = wait_measured(qtbot, columns, 10)
-    assert after.summary is not None
+
+    def ratio() -> float:
+        return slow_s / after.summary.min_s if after.summary is not None else 0.0
+
     if "Intel" in (after.prepared.device.driver if after.prepared else ""):
-        assert slow_s / after.summary.min_s >= 3
+        until(qtbot, lambda: ratio() >= 3)
     until(qtbot, lambda: card_that(columns, turns_block) is None)
     advice = columns.insight.advice
     said = [card for card in advice.cards if not card.isHidden()]
