@@ -281,11 +281,15 @@ class RunRecord:
         """Return the figures that its document has; ValueError when it has no samples."""
         return self._examined(Batches(self._batches, self.readings))
 
-    def median_s(self) -> float:
-        """Return the median that its document has, and nothing else; it has samples."""
+    def figures_s(self) -> npt.NDArray[np.float64]:
+        """Return the samples that its document's figures are of, in order; it has some."""
         batches = Batches(self._batches, self.readings)
         throttled = batches.throttled(self.prepared.device.nominal_clock_Hz)
-        return middle(in_figures(batches.samples_s, throttled))
+        return in_figures(batches.samples_s, throttled)
+
+    def median_s(self) -> float:
+        """Return the median that its document has, and nothing else; it has samples."""
+        return middle(self.figures_s())
 
     def _examined(self, batches: Batches) -> Summary:
         prepared = self.prepared

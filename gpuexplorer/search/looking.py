@@ -81,7 +81,7 @@ def judged(race: Race, look: Look, outcome: RunRecord | ExplorerError) -> Taken:
     if isinstance(outcome, ExplorerError):
         withdrawn = race.failed(look, passing=passes(outcome))
         return Taken(look, error=outcome, withdrawn=withdrawn)
-    samples_s = outcome.samples_s()
+    samples_s = outcome.figures_s()
     suspect = outcome.suspect_at(float(samples_s.min()))
     if suspect is not None:  # of the fastest launch; the median's interval decides
         suspect = outcome.suspect(summarize(samples_s))

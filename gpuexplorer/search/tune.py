@@ -310,7 +310,7 @@ class Tuner:
         if taken.record is None:
             self._note(look.number, outcome, reason=str(taken.error))
         else:
-            samples_s = taken.record.samples_s()
+            samples_s = taken.record.figures_s()
             median_s, reason = middle(samples_s), None
             if taken.suspect is not None:
                 reason = f"suspect: {taken.suspect}"
@@ -335,7 +335,7 @@ class Tuner:
         if taken.withdrawn or taken.record is None:
             self._sampler.failed(place)
             return
-        median_s = middle(taken.record.samples_s())
+        median_s = taken.record.median_s()
         self._sampler.measured(place, median_s, pruned=taken.gave_up)
         if not taken.gave_up:
             self._handover.put(taken.record)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,8 +12,10 @@ from hypothesis import strategies as st
 
 from gpuexplorer.core.comparison import FEWEST_PAIRS
 from gpuexplorer.search.leaders import ROUNDS
+from gpuexplorer.search.looking import judged
 from gpuexplorer.search.racing import FINALISTS, MOST_DOUBTS, Race
-from gpuexplorer.search.runner import Look
+from gpuexplorer.search.runner import Floats, Look
+from tests.engine.test_interleave import HeldDown, contestant
 from tests.support.racecourse import Machine
 
 
@@ -333,3 +338,13 @@ def test_a_quiet_race_always_ends_with_the_best_that_can_run(
         assert made.best is not None and times[made.best] == min(able)
     else:
         assert made.best is None
+
+
+@pytest.mark.parametrize(("held", "told"), [(3, 35), (8, 50)])
+def test_a_look_is_judged_by_the_samples_that_its_figures_are_of(held: int, told: int) -> None:
+    record = HeldDown(held).measure(contestant("a").config)
+    taken: list[Floats] = []
+    race = SimpleNamespace(took=lambda _, samples_s: taken.append(samples_s))
+    look = SimpleNamespace(number=0, gave_up=lambda _: False)
+    judged(cast(Race, race), cast(Look, look), record)
+    assert [len(samples_s) for samples_s in taken] == [told]
