@@ -181,10 +181,17 @@ def compare(
     if len(contestants) < 2:
         raise InputError("a comparison takes two", remedy="name another configuration or run")
     threads = knobs.pop("threads", None)
+    if stored and rounds is not None:
+        raise InputError(
+            "'rounds' counts turns, and with 'stored' nothing is measured in turns",
+            remedy="leave one of the two out",
+        )
+    said = [name for name, value in knobs.items() if value is not None]
     request = request_of(workload or "", **knobs)
     wanted = read_words(
-        contestants, request, trusted(kernels, trust=trust), as_stored=stored, engine=python
-    )
+        contestants, request, trusted(kernels, trust=trust),
+        as_stored=stored, said=said, engine=python,
+    )  # fmt: skip
     if stored:
         runs = [one.stored for one in wanted if one.stored is not None]
         if len(runs) < len(wanted):

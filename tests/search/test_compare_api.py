@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import gpuexplorer
@@ -44,6 +45,21 @@ def test_stored_runs_as_they_are() -> None:
     assert (result.interleaved, result.others[0].verdict) == (False, "slower")
     with pytest.raises(InputError, match="stored runs alone"):
         gpuexplorer.compare(runs[0], "16x16", stored=True)
+    with pytest.raises(InputError, match="nothing is measured in turns"):
+        gpuexplorer.compare(*runs, stored=True, rounds=3)
+
+
+def test_a_default_that_is_said_counts_beside_a_run_that_has_another() -> None:
+    run = made_result()
+    config = msgspec.structs.replace(
+        run.config, size={"N": 64}, block=(16, 16, 1), grid=(4, 4, 1), seed=7, device="cpu",
+        threads=None,
+    )  # fmt: skip
+    run = msgspec.structs.replace(run, config=config)
+    as_it_was = gpuexplorer.compare(run, "8x8", rounds=1)
+    assert [one.run.config.seed for one in as_it_was.contestants] == [7, 7]
+    said = gpuexplorer.compare(run, "8x8", rounds=1, seed=1)
+    assert [one.run.config.seed for one in said.contestants] == [7, 1]
 
 
 def test_errors_are_one_sentence() -> None:
