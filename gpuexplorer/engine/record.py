@@ -153,8 +153,17 @@ class RunRecord:
     def extend(self, later: RunRecord) -> None:
         """Take in what another run of the same configuration sampled after this one.
 
-        What was read between the two is of neither.
+        What was read between the two is of neither. A launch near the border of two ways to time
+        it may be timed in one now and then in the other: both are named, and the coarser clock's
+        steps count.
         """
+        mine, others = self.prepared, later.prepared
+        if self._batches and others.method not in mine.method:
+            self.prepared = msgspec.structs.replace(
+                mine,
+                method=f"{mine.method}; in other turns: {others.method}",
+                resolution_s=max(mine.resolution_s, others.resolution_s),
+            )
         if self._batches:
             self._readings.drop_after(sampled_until_ns(self._batches[-1]))
             self._in_turns = True

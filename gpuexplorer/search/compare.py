@@ -405,6 +405,12 @@ def warnings_of(contestant: ContestantConfig, run: RunResult, reference: RunResu
     if other:
         others = listed(f"another {one}" for one in other)
         made.append(f"It does not do the same work: {others}.")
+    elif (
+        run.timing.method != reference.timing.method
+        and run.device.id == reference.device.id
+        and run.config.cache == reference.config.cache
+    ):
+        made.append(f"It is timed in another way than the reference: {run.timing.method}.")
     if run.environment.engine != reference.environment.engine:
         same = run.device.hardware_id == reference.device.hardware_id
         made.append(OTHER_PROCESS if same else OTHER_DEVICE)

@@ -174,3 +174,24 @@ def test_on_the_cpu_device_two_equal_ones_are_measured_in_turns() -> None:
     assert 0.2 < comparison.ratio < 5
     assert first.timing.stopped_by == second.timing.stopped_by == "turns"
     assert first.timing.samples >= 6
+
+
+def test_turns_that_are_timed_in_two_ways_say_so() -> None:
+    """A launch near 20 µs is timed by CUPTI's records in one turn and by events in the next."""
+
+    def turn(method: str, resolution_s: float) -> RunRecord:
+        record = HeldDown(0).measure(contestant("a").config)
+        record.prepared = msgspec.structs.replace(
+            record.prepared, method=method, resolution_s=resolution_s
+        )
+        return record
+
+    whole = turn("CUPTI records; caches warm", 1e-9)
+    for method, resolution_s in (
+        ("events; caches warm", 5e-7),
+        ("CUPTI records; caches warm", 1e-9),
+    ):
+        whole.extend(turn(method, resolution_s))
+    timing = whole.result().timing
+    assert timing.method == "CUPTI records; caches warm; in other turns: events; caches warm"
+    assert timing.resolution_s == 5e-7

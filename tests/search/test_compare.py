@@ -23,6 +23,7 @@ from gpuexplorer.search.compare import (
     ContestantConfig,
     Standing,
     held_against,
+    warnings_of,
 )
 from gpuexplorer.search.stored import compare_stored
 from gpuexplorer.workloads.loader import load
@@ -210,6 +211,16 @@ def test_other_work_is_named() -> None:
     assert warning == (
         "It does not do the same work: another size and another state of the caches."
     )
+
+
+def test_another_way_of_timing_on_the_same_device_is_named() -> None:
+    comparing = Comparing([contestant(0), contestant(0.2)], seed=1)
+    comparing.measure(Machine(quiet(40)), seconds=0)
+    reference, other = (one.run for one in comparing.result().contestants)
+    timing = msgspec.structs.replace(other.timing, method="CUPTI records; caches warm")
+    said = warnings_of(contestant(0.2), msgspec.structs.replace(other, timing=timing), reference)
+    assert said == ["It is timed in another way than the reference: CUPTI records; caches warm."]
+    assert warnings_of(contestant(0.2), other, reference) == []
 
 
 def test_a_suspect_figure_is_never_ranked() -> None:
