@@ -42,7 +42,7 @@ class DeviceUsers:
     def _look(self) -> tuple[DeviceUser, ...] | None:
         try:
             processes = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)
-        except (AttributeError, self._nvml.NVMLError):
+        except Exception:  # noqa: BLE001 - with a driver too old for it, pynvml raises no NVMLError
             return None
         loads = self._loads()
         self._known = {p.pid: self._who(p.pid) for p in processes}

@@ -82,6 +82,24 @@ def test_where_nvml_does_not_tell_nothing_is_known() -> None:
     assert DeviceUsers(nvml, "gpu").read() is None
 
 
+def test_a_driver_without_that_question_keeps_all_the_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The real function raises no NVMLError then, but an exception of its own."""
+    nvml = Nvml()
+    reader = NvmlSource.find(nvml, gpu())
+    assert isinstance(reader, NvmlSource)
+
+    def without(name: str) -> None:
+        raise pynvml.NVMLError(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
+
+    monkeypatch.setattr(pynvml, "_nvmlGetFunctionPointer", without)
+    nvml._nvmlDeviceGetComputeRunningProcesses = pynvml.nvmlDeviceGetComputeRunningProcesses  # type: ignore[method-assign]
+    reading = reader.read()
+    assert reading.users is None
+    assert reading.sm_clock_Hz == 1980e6 and reading.power_W == 412.5
+
+
 def test_a_reading_and_a_survey_tell_them(monkeypatch: pytest.MonkeyPatch) -> None:
     nvml = Nvml()
     nvml.processes = {2**22 + 7: (GiB, 20)}
