@@ -46,7 +46,7 @@ class DeviceUsers:
             return None
         loads = self._loads()
         self._known = {p.pid: self._who(p.pid) for p in processes}
-        return tuple(
+        found = tuple(
             DeviceUser(
                 pid=one.pid,
                 program=who[0],
@@ -57,6 +57,24 @@ class DeviceUsers:
             for one in sorted(processes, key=lambda p: -(p.usedGpuMemory or 0))
             if (who := self._known[one.pid]) is not None
         )
+        if all(one.memory_B is not None or one.load for one in found):
+            return found
+        drawing = self._drawing()
+        return tuple(
+            one for one in found if one.memory_B is not None or one.load or one.pid not in drawing
+        )
+
+    def _drawing(self) -> set[int]:
+        """Return the processes that draw.
+
+        Windows keeps the GPU's memory itself, and there NVML lists every program with a window
+        among those that compute: of these, nothing says that they do.
+        """
+        try:
+            processes = self._nvml.nvmlDeviceGetGraphicsRunningProcesses(self._handle)
+        except Exception:  # noqa: BLE001 - as above
+            return set()
+        return {one.pid for one in processes}
 
     def _loads(self) -> dict[int, float] | None:
         """Return the share of time that each process had work there since the last look."""

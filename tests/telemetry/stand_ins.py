@@ -15,6 +15,7 @@ MIG = "MIG-11112233-4455-6677-8899-aabbccddeeff"
 OF_INSTANCES = {
     "nvmlDeviceGetDeviceHandleFromMigDeviceHandle", "nvmlDeviceGetGpuInstanceId",
     "nvmlDeviceGetMemoryInfo", "nvmlDeviceGetComputeRunningProcesses",
+    "nvmlDeviceGetGraphicsRunningProcesses",
 }  # fmt: skip
 """What a MIG instance's own handle may be asked."""
 _MEMBERS = {
@@ -60,6 +61,8 @@ class Nvml:
         """Generation and lanes."""
         self.processes: dict[int, tuple[int | None, int]] = {}
         """By number: the memory that a process holds, and how busy it keeps the GPU, in %."""
+        self.drawing: set[int] = set()
+        """Which of them draw, too."""
         self.fields: dict[int, tuple[int, int, int]] = {
             186: (pynvml.NVML_VALUE_TYPE_UNSIGNED_INT, 0, 412_500),
             185: (pynvml.NVML_VALUE_TYPE_UNSIGNED_INT, 0, 400_000),
@@ -145,6 +148,12 @@ class Nvml:
         return [
             pynvml.nvmlFriendlyObject({"pid": pid, "usedGpuMemory": memory_B})
             for pid, (memory_B, _) in self.processes.items()
+        ]
+
+    def _nvmlDeviceGetGraphicsRunningProcesses(self, handle: str) -> Any:
+        return [
+            pynvml.nvmlFriendlyObject({"pid": pid, "usedGpuMemory": self.processes[pid][0]})
+            for pid in self.drawing
         ]
 
     def _nvmlDeviceGetProcessUtilization(self, handle: str, since: int) -> Any:

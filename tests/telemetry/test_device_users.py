@@ -77,6 +77,35 @@ def test_whose_work_is_not_told_counts_as_at_work(error: int, load: float | None
     assert [(one.load, one.works) for one in found] == [(load, load is None)]
 
 
+@pytest.mark.parametrize("error", [pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_NOT_FOUND])
+def test_windows_desktop_is_no_other_program_on_a_gpu(error: int) -> None:
+    """There NVML lists every program with a window, and tells neither memory nor load of any."""
+    desktop, computes = 2**22 + 7, 2**22 + 8
+    nvml = Nvml(nvmlDeviceGetProcessUtilization=error)
+    nvml.processes = {desktop: (None, 0), computes: (None, 0)}
+    nvml.drawing = {desktop}
+    found = DeviceUsers(nvml, "gpu").read()
+    assert found is not None
+    assert [one.pid for one in found] == [computes]
+    nvml.failing["nvmlDeviceGetGraphicsRunningProcesses"] = pynvml.NVML_ERROR_NOT_SUPPORTED
+    found = DeviceUsers(nvml, "gpu").read()
+    assert found is not None
+    assert {one.pid for one in found} == {desktop, computes}
+
+
+def test_what_draws_and_tells_its_memory_or_its_load_is_named() -> None:
+    nvml = Nvml()
+    nvml.processes = {2**22 + 7: (None, 30), 2**22 + 8: (GiB, 0)}
+    nvml.drawing = set(nvml.processes)
+    found = DeviceUsers(nvml, "gpu").read()
+    assert found is not None
+    assert len(found) == 2
+    nvml.failing["nvmlDeviceGetProcessUtilization"] = pynvml.NVML_ERROR_NOT_SUPPORTED
+    found = DeviceUsers(nvml, "gpu").read()
+    assert found is not None
+    assert [one.memory_B for one in found] == [GiB]
+
+
 def test_where_nvml_does_not_tell_nothing_is_known() -> None:
     nvml = Nvml(nvmlDeviceGetComputeRunningProcesses=pynvml.NVML_ERROR_NO_PERMISSION)
     assert DeviceUsers(nvml, "gpu").read() is None
