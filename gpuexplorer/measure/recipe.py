@@ -232,7 +232,10 @@ def _predict(job: Job, sink: Sink) -> float | None:
     """Estimate a launch's time and refuse one that is longer than agreed to."""
     predicted_s = job.known_prediction_s
     if predicted_s is None:
-        sink.stage("predict", job.least_deadline_s)
+        plan, deadline_s = job.runner.plan, job.least_deadline_s
+        if plan.library is not None:  # its first call compiles or loads what it needs
+            deadline_s = max(deadline_s, build_deadline_s(plan))
+        sink.stage("predict", deadline_s)
         job.runner.rough_below_s = job.rough_below_s
         predicted_s = job.runner.predict_s()
         allowed_s = min(job.allow_s, job.runner.device.limits.max_launch_s or math.inf)

@@ -126,6 +126,10 @@ class FakeCuda:
         """How many allocations are open."""
         return len(self._memory)
 
+    def host_works(self, seconds: float) -> None:
+        """Have so much time pass before the device is given anything more."""
+        self._queue.append(("host", lambda: setattr(self, "_now", self._now + seconds)))
+
     # ---- memory
 
     def _allocate(self, size: int) -> int:

@@ -125,6 +125,31 @@ def test_every_way_to_launch_queues_a_call_on_the_stream_that_is_waited_for(
     assert not session.cupy_stream.is_current
 
 
+def test_what_the_first_call_compiles_or_loads_is_not_taken_for_the_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The device waits meanwhile, between the two events."""
+    monkeypatch.setattr(LibraryRunner, "_bind", lambda self: None)
+    fake, session = open_fake()
+    fake.kernels["call"] = (0, lambda call: None)
+    function = session.load(b"library", "call")
+    runner = LibraryRunner(make_plan(), DEVICE, session)
+    runner.allocate()
+    calls = 0
+
+    def call() -> None:
+        nonlocal calls
+        calls += 1
+        fake.host_works(25.0 if calls == 1 else 0.0)
+        session.api.driver.launchKernel(
+            function.function, 1, 1, 1, 1, 1, 1, 0, session.stream, 0, 0
+        )
+
+    runner._call = call
+    assert runner.predict_s() == pytest.approx(1e-5)
+    assert session.gate is not None and not session.gate.took_late
+
+
 @pytest.mark.parametrize("version", all_of("cupy"), ids=lambda one: one.version)
 def test_a_scan_adds_halves_up_as_floats_into_the_output(
     monkeypatch: pytest.MonkeyPatch, version: Any

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from gpuexplorer.backends.base import Batch, HostArray, Runner, TimingLost
+from gpuexplorer.backends.base import BUILD_DEADLINE_S, Batch, HostArray, Runner, TimingLost
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits
@@ -494,6 +494,18 @@ def test_a_launch_is_given_what_was_agreed_to(
     run_job(job(Arithmetic(plan()), allow_s=math.inf if agreed else 2.0), sink)
     found = dict(reversed(sink.deadlines_s))  # the first of each
     assert (found["predict"], found["verify"]) == (expected_s, expected_s)
+
+
+def test_the_trial_of_a_library_call_may_take_as_long_as_building(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A library compiles what it needs, or loads it, when it is first called."""
+    monkeypatch.delenv(BUILD_DEADLINE_VARIABLE, raising=False)
+    sink, called = Diary(), msgspec.structs.replace(plan(), library="cupy.add")
+    run_job(job(Arithmetic(called)), sink)
+    found = dict(sink.deadlines_s)
+    assert found["predict"] == BUILD_DEADLINE_S
+    assert found["verify"] is not None and found["verify"] < BUILD_DEADLINE_S
 
 
 def test_large_inputs_are_not_made_for_a_launch_that_is_refused(

@@ -168,6 +168,7 @@ class LibraryRunner(CudaRunner):
         """
         if not self._gated or self.session.gate is None:
             return None
+        self.launch_alone()  # which compiles or loads what is called, and may take many seconds
         with self.session.explained(f"trying out {self.plan.library}"):
             plain = self._timed(1, gated=False)
             self._loaded = True
