@@ -44,3 +44,18 @@ def test_a_package_that_finds_no_driver_says_so(monkeypatch: pytest.MonkeyPatch)
     said = activity.open_records.__wrapped__()
     assert said == "CUPTI does not record: CUDA driver is not found"
     assert not fake.enabled
+
+
+@pytest.mark.parametrize("blank", [0, 1])
+def test_a_kernel_without_times_makes_a_batch_incomplete(blank: int) -> None:
+    """Both are 0 where CUPTI could not collect them, and the launch's other kernels look whole."""
+    fake = FakeCuda()
+    cupti = FakeCupti(fake, share=1.0)
+    records = activity.KernelRecords(cupti)
+    cupti.blank = blank
+    with records.collected(2):
+        fake.kernel_spans += [("one", 1e-5, 3e-5), ("two", 4e-5, 5e-5)]
+        fake.kernel_spans += [("one", 6e-5, 8e-5), ("two", 9e-5, 10e-5)]
+    assert records.complete == (blank == 0)
+    if records.complete:
+        assert records.seconds == pytest.approx([3e-5, 3e-5])

@@ -73,11 +73,12 @@ class KernelRecords:
         self._end()
         with self._lock:
             found = sorted(self._found)
-        self.complete = bool(found) and launches > 0 and len(found) % launches == 0
+        whole = bool(found) and launches > 0 and len(found) % launches == 0
+        # Where CUPTI could not collect a kernel's times, both are 0.
+        self.complete = whole and all(end > start for start, end in found)
         if self.complete:
             spans_ns = np.array([end - start for start, end in found], np.float64)
             self.seconds = spans_ns.reshape(launches, -1).sum(axis=1) * 1e-9
-            self.complete = bool((self.seconds > 0).all())
 
     def _end(self) -> None:
         with self._explained():
