@@ -5,6 +5,7 @@ Names, values and arguments are those of ``cupti.cupti``; ``test_signatures`` ho
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -38,6 +39,10 @@ class FakeCupti:
         """In how many flushes from now on."""
         self.blank = 0
         """How many records of each flush come without times: then both are 0."""
+        self.ticks_per_ns = 1.0
+        """What the records' clock counts: another profiler may have changed it."""
+        self.stamped_ticks_per_ns: float | None = None
+        """The same of ``get_timestamp`` alone, None where it is the records'."""
         self.registered = 0
         """How often somebody registered callbacks."""
         self.enabled = False
@@ -60,6 +65,10 @@ class FakeCupti:
         self.activity_register_callbacks(lambda: (1 << 20, 0), theirs.append)
         return theirs
 
+    def get_timestamp(self) -> int:
+        ticks = self.stamped_ticks_per_ns or self.ticks_per_ns
+        return round(time.perf_counter_ns() * ticks)
+
     def activity_enable(self, kind: int) -> None:
         if self.refuse is not None:
             raise cuptiError(self.refuse)
@@ -69,12 +78,16 @@ class FakeCupti:
     def activity_flush_all(self, flag: int) -> None:
         assert flag == 1 and self.enabled
         spans = self.fake.kernel_spans[self._seen :]
+        until = spans[-1][2] if spans else 0.0
+        flushed_ns, ticks = time.perf_counter_ns(), self.ticks_per_ns
         records = [
             SimpleNamespace(
                 kind=CONCURRENT_KERNEL,
                 name=name,
-                start=round(start * 1e9),
-                end=round((start + (end - start) * self.share) * 1e9),
+                start=round((flushed_ns + (start - until) * 1e9) * ticks),
+                end=round(
+                    (flushed_ns + (start + (end - start) * self.share - until) * 1e9) * ticks
+                ),
             )
             for name, start, end in spans
         ]

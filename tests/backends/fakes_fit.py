@@ -33,7 +33,7 @@ def check_fake_cupti(one: Signatures) -> None:
     """Fail unless this cupti-python has every function and number of the stand-in."""
     fake = FakeCupti(FakeCuda())
     for name, value in inspect.getmembers(fake, inspect.ismethod):
-        if name.startswith("activity_"):
+        if name.startswith(("activity_", "get_")):
             fits(one, f"cupti.{name}", value)
     fits(one, "cupti.ActivityKind.CONCURRENT_KERNEL", CONCURRENT_KERNEL)
     codes = "cupti.Result.ERROR_"

@@ -59,3 +59,15 @@ def test_a_kernel_without_times_makes_a_batch_incomplete(blank: int) -> None:
     assert records.complete == (blank == 0)
     if records.complete:
         assert records.seconds == pytest.approx([3e-5, 3e-5])
+
+
+def test_a_recorder_that_is_opened_after_another_profiler_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cupti = FakeCupti(FakeCuda())
+    cupti.ticks_per_ns = 2.4
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    monkeypatch.setitem(sys.modules, "cupti", SimpleNamespace(cupti=cupti))
+    said = activity.open_records.__wrapped__()
+    assert isinstance(said, str) and "clock of CUPTI's records" in said
+    assert not cupti.enabled

@@ -279,6 +279,27 @@ def test_records_go_on_after_another_profiler_took_the_callbacks(
     assert theirs == []
 
 
+@pytest.mark.parametrize("stamped", [None, 1.0])
+@pytest.mark.parametrize("ticks_per_ns", [1.9, 3.7])
+def test_records_in_another_profilers_clock_are_not_taken_for_nanoseconds(
+    monkeypatch: pytest.MonkeyPatch, ticks_per_ns: float, stamped: float | None
+) -> None:
+    """PyTorch's profiler has CUPTI count the processor's cycles, and leaves it so.
+
+    Kernels that are a fourth of their launch by the events look as if they were less than all.
+    """
+    _, cupti, runner = use_cupti(monkeypatch, share=0.25)
+    runner.settle(LAUNCH_S)
+    assert timing.RECORDED in runner.method
+    cupti.ticks_per_ns, cupti.stamped_ticks_per_ns = ticks_per_ns, stamped
+    with pytest.raises(TimingLost, match="clock of CUPTI's records"):
+        runner.launch(40)
+    runner.settle(LAUNCH_S)
+    assert "clock of CUPTI's records" in runner.method
+    assert runner.launch(50).launches > 1
+    assert not cupti.enabled
+
+
 def test_a_batch_with_a_lost_record_is_taken_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
     _, cupti, runner = use_cupti(monkeypatch)
     runner.settle(LAUNCH_S)

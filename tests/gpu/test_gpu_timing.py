@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from gpuexplorer.backends.base import TimingLost
 from gpuexplorer.backends.cuda import activity, timing
 from gpuexplorer.backends.cuda.runner import CudaRunner
 from gpuexplorer.backends.cuda.timing import Work, time_launches
@@ -181,7 +182,8 @@ def test_records_are_used_where_cupti_is_installed(make_runner: MakeRunner) -> N
         assert 0.5e-6 < float(np.median(batch.seconds)) < timing.SHORT_S
 
 
-def test_records_go_on_after_pytorchs_profiler(make_runner: MakeRunner) -> None:
+def test_records_go_on_after_pytorchs_profiler_or_say_why_not(make_runner: MakeRunner) -> None:
+    """It may leave CUPTI a clock that counts the processor's cycles: then events time launches."""
     pytest.importorskip("cupti", reason="CUPTI is part of the cupti extra")
     torch = pytest.importorskip("torch", reason="PyTorch is an extra")
     if not torch.cuda.is_available():
@@ -192,9 +194,18 @@ def test_records_go_on_after_pytorchs_profiler(make_runner: MakeRunner) -> None:
     with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as seen:
         (torch.ones(1 << 20, device="cuda") * 2).sum().item()
     assert any(event.device_type.name == "CUDA" for event in seen.events())
-    after = float(np.median(runner.launch(100).seconds))
-    assert timing.RECORDED in runner.method, runner.method
-    assert after == pytest.approx(before, rel=0.2)
+    lost, after = "", 0.0
+    try:
+        after = float(np.median(runner.launch(100).seconds))
+    except TimingLost as error:
+        lost = error.what
+        runner.settle(before)
+    if lost:
+        assert "clock of CUPTI's records" in lost
+        assert lost in runner.method
+    else:
+        assert timing.RECORDED in runner.method, runner.method
+        assert after == pytest.approx(before, rel=0.2)
 
 
 @pytest.mark.usefixtures("no_records")

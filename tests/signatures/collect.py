@@ -58,7 +58,8 @@ WANTED = {
     """,
     "cupti": """
         cupti.activity_register_callbacks cupti.activity_enable cupti.activity_disable
-        cupti.activity_flush_all cupti.cuptiError cupti.ActivityKind.CONCURRENT_KERNEL
+        cupti.activity_flush_all cupti.get_timestamp cupti.cuptiError
+        cupti.ActivityKind.CONCURRENT_KERNEL
         cupti.Result.ERROR_HARDWARE_BUSY cupti.Result.ERROR_INSUFFICIENT_PRIVILEGES
         cupti.Result.ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
         cupti.ActivityKernel10.kind cupti.ActivityKernel10.name cupti.ActivityKernel10.start

@@ -4,7 +4,9 @@ Optional: ``pip install 'gpuexplorer[cupti]'``. A record knows nothing of the ga
 so a short kernel's time is the kernel's alone. Recording is on only while a batch is being timed,
 for other profilers and the telemetry's counters use the same interface. A process has one pair of
 callbacks that take records in: the last to register gets them all, and PyTorch's profiler
-registers its own whenever it starts. So ours are registered anew for each batch.
+registers its own whenever it starts. So ours are registered anew for each batch. And a process has
+one clock in which all records are given, nanoseconds at first. PyTorch's profiler makes it count
+the processor's cycles, and nothing takes that back: so each batch looks what its clock counts.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import functools
 import importlib.util
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -28,6 +31,11 @@ SWITCH = "GPUEXPLORER_CUPTI"
 RESOLUTION_S = 32e-9
 """Records' times are multiples of this on the GPUs of today."""
 BUFFER_B = 1 << 20
+FASTER = 1.25
+"""A clock that runs so much faster than the host's counts no nanoseconds; cycles are about twice as
+many, and more."""
+STRAY_NS = 1_000_000_000
+"""A record that lies so far outside of its batch is given in another clock than was asked."""
 MULTIPLE_SUBSCRIBERS = 39
 NOT_PERMITTED = 35
 _REASONS = {
@@ -63,6 +71,7 @@ class KernelRecords:
             self._found.clear()
         with self._explained():
             self._cupti.activity_register_callbacks(self._room, self._take)
+            host_ns, began = time.perf_counter_ns(), int(self._cupti.get_timestamp())
             self._cupti.activity_enable(self._kind)
         try:
             yield
@@ -70,9 +79,11 @@ class KernelRecords:
             with suppress(TimingLost):  # what went wrong first is what counts
                 self._end()
             raise
-        self._end()
+        ended = self._end()
+        host_ns = time.perf_counter_ns() - host_ns
         with self._lock:
             found = sorted(self._found)
+        _check_clock(host_ns, began, ended, found)
         whole = bool(found) and launches > 0 and len(found) % launches == 0
         # Where CUPTI could not collect a kernel's times, both are 0.
         self.complete = whole and all(end > start for start, end in found)
@@ -80,10 +91,12 @@ class KernelRecords:
             spans_ns = np.array([end - start for start, end in found], np.float64)
             self.seconds = spans_ns.reshape(launches, -1).sum(axis=1) * 1e-9
 
-    def _end(self) -> None:
+    def _end(self) -> int:
+        """Stop recording and return CUPTI's time as it was then."""
         with self._explained():
             self._cupti.activity_flush_all(1)  # 1: buffers that are not full, too
             self._cupti.activity_disable(self._kind)
+            return int(self._cupti.get_timestamp())
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -109,6 +122,23 @@ class KernelRecords:
         ]
         with self._lock:
             self._found += spans
+
+
+def _check_clock(host_ns: int, began: int, ended: int, found: list[tuple[int, int]]) -> None:
+    """Raise TimingLost unless a batch's records are in nanoseconds.
+
+    ``host_ns`` passed on the host around CUPTI's times from ``began`` to ``ended``.
+    """
+    strays = [
+        start
+        for start, end in found
+        if end > start and (start < began - STRAY_NS or end > ended + STRAY_NS)
+    ]
+    if strays or ended - began > FASTER * host_ns:
+        raise TimingLost(
+            "another profiler in this process has changed the clock of CUPTI's records",
+            remedy=f"set {SWITCH}=0 to time by events instead",
+        )
 
 
 @functools.cache
