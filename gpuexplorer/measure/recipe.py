@@ -102,9 +102,13 @@ def run_job(job: Job, sink: Sink) -> str:
 def _is_slower_by_far(job: Job, first_s: float) -> bool:
     """Return whether the launch that was verified is enough to give up on a configuration.
 
-    On a GPU a short one is not: its code may have been loaded meanwhile.
+    On a GPU a short one is not: its code may have been loaded meanwhile. Nor is a library's: a long
+    call is not tried out before, and its first one loads or compiles a library's code.
     """
-    if job.slower is None or (job.runner.device.kind == "gpu" and first_s < LOADED_S):
+    if job.slower is None:
+        return False
+    is_library = job.runner.plan.library is not None
+    if job.runner.device.kind == "gpu" and (is_library or first_s < LOADED_S):
         return False
     return job.slower.by_far(first_s)
 

@@ -292,6 +292,24 @@ def test_a_gpus_short_first_launch_alone_does_not_say_that_it_is_slower(
     assert sum(sum(batch.counts) for batch in diary.batches) == samples
 
 
+class Loading(Arithmetic):
+    """A library whose first call loads or compiles what it runs."""
+
+    def launch(self, count: int) -> Batch:
+        batch = super().launch(count)
+        if self.diary.count("launch 1") == 1 and self.diary[-1] == "launch 1":
+            return dataclasses.replace(batch, seconds=np.full(1, 0.3))
+        return batch
+
+
+def test_what_a_gpus_library_loads_first_does_not_make_it_slower_by_far() -> None:
+    called = msgspec.structs.replace(plan(), steps=(), library="cublas.gemm")
+    runner, diary = on_device(Loading(called, launch_s=0.5e-3), kind="gpu"), Diary()
+    found = job(runner, slower=Slower(1e-3), samples=20, stop_rules=[Enough(20)], in_search=True)
+    assert run_job(found, diary) == "samples"
+    assert sum(sum(batch.counts) for batch in diary.batches) == 20
+
+
 def test_three_launches_say_that_a_configuration_is_slower() -> None:
     rules, diary = [Enough(20)], Diary()
     runner = Arithmetic(plan(), launch_s=1.5e-3)
