@@ -114,6 +114,8 @@ class BatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     median_s: float
     sm_clock_Hz: float | None = None
     power_W: float | None = None
+    throttled: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether its clock was held down, so that its samples are marked; stands only where it was."""
 
 
 class Phases(msgspec.Struct, frozen=True, kw_only=True):
