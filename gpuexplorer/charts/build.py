@@ -96,7 +96,7 @@ def timing_row(
     runs = [result, *pinned]
     samples = [np.asarray(r.samples_s, dtype=np.float64) for r in runs]
     notes: list[str] = []
-    medians = [float(np.median(s)) for s in samples]
+    medians = [r.timing.median_s for r in runs]
     log = min(medians) > 0 and max(medians) / min(medians) > LOG_ABOVE
     low, high = _time_range(samples, log)
     outside = sum(int(((s < low) | (s > high)).sum()) for s in samples)

@@ -267,3 +267,14 @@ def test_an_uncertain_median_is_told_with_what_was_measured_of_its_cause() -> No
     disturbed = msgspec.structs.replace(calm, timing=wide)
     assert "other programs keep this CPU busy (1.3 of 8 cores)." in words.noise_words(disturbed)
     assert ("meanwhile", "", words.cause_words(disturbed)) in facts(disturbed)
+
+
+def test_the_line_of_a_median_lies_at_the_median_that_is_named() -> None:
+    result = made_result(40)
+    samples_s = [1e-3] * 20 + [2e-3] * 20
+    timing = msgspec.structs.replace(
+        result.timing, median_s=1e-3, marked_throttled=20, ci95_low_s=1e-3, ci95_high_s=1e-3
+    )
+    held = msgspec.structs.replace(result, samples_s=samples_s, timing=timing)
+    (trace, _), _ = build.timing_row(held)
+    assert [one.y[0] for one in trace.series if one.kind == "hline"] == [1e-3]
