@@ -290,14 +290,16 @@ def traffic_over_time_panel(result: RunResult) -> tuple[Panel | None, list[str]]
     Reads and writes of one kind stand together; host transfers are levels, not lines, since each
     was timed once.
     """
-    starts = np.array([b.start_s for b in result.batches])
-    medians = np.array([b.median_s for b in result.batches])
+    timed = [b for b in result.batches if b.median_s > 0]  # others are below the clock's step
+    starts = np.array([b.start_s for b in timed])
+    medians = np.array([b.median_s for b in timed])
     drawn: list[Series] = []
     notes: list[str] = []
-    if len(starts):
+    if timed:
+        first_s = result.batches[0].start_s
         for colour, entry in enumerate(t for t in result.traffic if t.kind != "pcie"):
             total = entry.total_B
-            x, (_, _, y, _, _), stretch = columns(starts - starts[0], total / medians)
+            x, (_, _, y, _, _), stretch = columns(starts - first_s, total / medians)
             name = f"{words.TRAFFIC_NAMES[entry.kind]}, read and write"
             drawn.append(series(name, "step", TRAFFIC_ROLES[entry.kind], x=x, y=y, colour=colour))
             if stretch > 1 and not notes:
@@ -313,7 +315,7 @@ def traffic_over_time_panel(result: RunResult) -> tuple[Panel | None, list[str]]
     if peak:
         drawn.append(series(f"peak {quantity(peak, 'B/s')}", "hline", "ceiling", y=[peak]))
         levels.append(peak)
-    log = max(levels) / min(levels) > TRAFFIC_LOG_ABOVE
+    log = min(levels) > 0 and max(levels) / min(levels) > TRAFFIC_LOG_ABOVE
     return (
         Panel(
             title="Memory traffic",

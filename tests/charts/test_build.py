@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -278,3 +279,16 @@ def test_the_line_of_a_median_lies_at_the_median_that_is_named() -> None:
     held = msgspec.structs.replace(result, samples_s=samples_s, timing=timing)
     (trace, _), _ = build.timing_row(held)
     assert [one.y[0] for one in trace.series if one.kind == "hline"] == [1e-3]
+
+
+@pytest.mark.parametrize("seen_B", [0.0, 1.0])
+def test_a_launch_of_which_next_to_nothing_came_from_dram_has_a_chart(seen_B: float) -> None:
+    result = made_result(50)
+    dram = Traffic(kind="dram", read_B=seen_B, write_B=0.0, source="gpm")
+    result = msgspec.structs.replace(result, traffic=[*result.traffic, dram])
+    for over_time in (False, True):
+        chart = build.run_chart(result, over_time=over_time)
+        axes = [axis for row in chart.rows for panel in row for axis in (panel.x, panel.y)]
+        assert all(axis.low is None or math.isfinite(axis.low) for axis in axes)
+        for panel in (panel for row in chart.rows for panel in row if panel.y.scale == "log"):
+            assert all((one.y > 0).all() for one in panel.series if one.kind == "step")
