@@ -12,7 +12,7 @@ from gpuexplorer.charts.caption import shared_words, words_apart
 from gpuexplorer.charts.memory import has_memory, memory_notes, memory_panel
 from gpuexplorer.charts.spec import Axis, ChartSpec, Floats, Kind, Panel, Role, Series, series
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.series.thin import busy_s, figures, pauses
+from gpuexplorer.core.series.thin import Counts, busy_s, figures, pauses
 from gpuexplorer.core.units import count, percent, plural, quantity
 
 MAX_POINTS = 2000
@@ -32,12 +32,21 @@ TRAFFIC_ROLES: dict[str, Role] = {
 }
 
 
+def launches_each(result: RunResult) -> Counts:
+    """Return of how many launches each sample is the mean."""
+    counts = [b.samples for b in result.batches]
+    if sum(counts) != len(result.samples_s):
+        return np.ones(len(result.samples_s), np.int64)
+    return np.repeat(np.array([b.launches_each for b in result.batches], np.int64), counts)
+
+
 def sample_times(result: RunResult) -> Floats:
     """Return when each launch began, in seconds from the first batch.
 
-    A batch's start is measured; inside a batch the launches are taken to follow each other.
+    A batch's start is measured; inside a batch the launches are taken to follow each other, all
+    those that a sample is the mean of.
     """
-    durations = np.asarray(result.samples_s, dtype=np.float64)
+    durations = np.asarray(result.samples_s, dtype=np.float64) * launches_each(result)
     before = np.concatenate([[0.0], np.cumsum(durations)[:-1]]) if len(durations) else durations
     counts = np.array([b.samples for b in result.batches], dtype=np.int64)
     if counts.sum() != len(durations) or not len(durations):
@@ -74,7 +83,8 @@ def trace_series(result: RunResult, name: str, role: Role, colour: int) -> tuple
     samples_s = np.asarray(result.samples_s, dtype=np.float64)
     x, found, stretch = columns(sample_times(result), samples_s)
     least, low, median, high, most = found
-    after = pauses(x, busy_s(found[1:-1], stretch)) + 1
+    lasted_s = busy_s(found[1:-1], stretch) * launches_each(result)[::stretch]
+    after = pauses(x, lasted_s) + 1
     x = np.insert(x, after, np.nan)
     drawn: list[Series] = []
     if stretch > 1:

@@ -34,6 +34,7 @@ class Batches:
         self._counted_Hz = [
             clock for b in batches for clock in (b.clocks_Hz or (None,) * len(b.counts))
         ]
+        self._launches = [n for b in batches for n in (b.launches or (1,) * len(b.counts))]
         self._all_readings = readings
 
     def summaries(self, highest_Hz: float | None) -> list[BatchSummary]:
@@ -46,14 +47,16 @@ class Batches:
                 sm_clock_Hz=counted_Hz or (reading.sm_clock_Hz if reading else None),
                 power_W=reading.power_W if reading else None,
                 throttled=held or UNSET,
+                launches=launches if launches > 1 else UNSET,
             )
-            for start_ns, count, median_s, counted_Hz, reading, held in zip(
+            for start_ns, count, median_s, counted_Hz, reading, held, launches in zip(
                 self.starts_ns.tolist(),
                 self.counts.tolist(),
                 self.medians_s.tolist(),
                 self._counted_Hz,
                 self._beside,
                 self.held_down(highest_Hz).tolist(),
+                self._launches,
                 strict=True,
             )
         ]

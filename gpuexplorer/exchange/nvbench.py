@@ -237,7 +237,7 @@ def _figures(result: RunResult, samples: npt.NDArray[np.float64]) -> Iterable[di
         stdev = float(samples.std(ddof=1)) if len(samples) > 1 else None
     iqr = None if q1 is None or q3 is None else q3 - q1
     yield _summary(
-        "nv/cold/sample_size", "Samples", "Number of kernel executions", "sample_size",
+        "nv/cold/sample_size", "Samples", "Number of samples", "sample_size",
         len(samples),
     )  # fmt: skip
     for tag, name, value, hidden in (
@@ -281,7 +281,8 @@ def _figures(result: RunResult, samples: npt.NDArray[np.float64]) -> Iterable[di
         )  # fmt: skip
     if result.batches:
         last = result.batches[-1]
-        took = last.start_s - result.batches[0].start_s + last.samples * last.median_s
+        lasted_s = last.samples * last.launches_each * last.median_s
+        took = last.start_s - result.batches[0].start_s + lasted_s
         yield _summary(
             "nv/cold/walltime", "Walltime", "Time from the first launch to the last", "duration",
             max(took, 0.0), hide=True,
