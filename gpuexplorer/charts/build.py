@@ -12,7 +12,7 @@ from gpuexplorer.charts.caption import shared_words, words_apart
 from gpuexplorer.charts.memory import has_memory, memory_notes, memory_panel
 from gpuexplorer.charts.spec import Axis, ChartSpec, Floats, Kind, Panel, Role, Series, series
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.core.series.thin import busy_s, figures, pauses
+from gpuexplorer.core.series.thin import Counts, busy_s, figures, pauses
 from gpuexplorer.core.units import count, percent, plural, quantity
 
 MAX_POINTS = 2000
@@ -32,12 +32,21 @@ TRAFFIC_ROLES: dict[str, Role] = {
 }
 
 
+def launches_each(result: RunResult) -> Counts:
+    """Return of how many launches each sample is the mean."""
+    counts = [b.samples for b in result.batches]
+    if sum(counts) != len(result.samples_s):
+        return np.ones(len(result.samples_s), np.int64)
+    return np.repeat(np.array([b.launches_each for b in result.batches], np.int64), counts)
+
+
 def sample_times(result: RunResult) -> Floats:
     """Return when each launch began, in seconds from the first batch.
 
-    A batch's start is measured; inside a batch the launches are taken to follow each other.
+    A batch's start is measured; inside a batch the launches are taken to follow each other, all
+    those that a sample is the mean of.
     """
-    durations = np.asarray(result.samples_s, dtype=np.float64)
+    durations = np.asarray(result.samples_s, dtype=np.float64) * launches_each(result)
     before = np.concatenate([[0.0], np.cumsum(durations)[:-1]]) if len(durations) else durations
     counts = np.array([b.samples for b in result.batches], dtype=np.int64)
     if counts.sum() != len(durations) or not len(durations):
@@ -74,7 +83,8 @@ def trace_series(result: RunResult, name: str, role: Role, colour: int) -> tuple
     samples_s = np.asarray(result.samples_s, dtype=np.float64)
     x, found, stretch = columns(sample_times(result), samples_s)
     least, low, median, high, most = found
-    after = pauses(x, busy_s(found[1:-1], stretch)) + 1
+    lasted_s = busy_s(found[1:-1], stretch) * launches_each(result)[::stretch]
+    after = pauses(x, lasted_s) + 1
     x = np.insert(x, after, np.nan)
     drawn: list[Series] = []
     if stretch > 1:
@@ -96,7 +106,7 @@ def timing_row(
     runs = [result, *pinned]
     samples = [np.asarray(r.samples_s, dtype=np.float64) for r in runs]
     notes: list[str] = []
-    medians = [float(np.median(s)) for s in samples]
+    medians = [r.timing.median_s for r in runs]
     log = min(medians) > 0 and max(medians) / min(medians) > LOG_ABOVE
     low, high = _time_range(samples, log)
     outside = sum(int(((s < low) | (s > high)).sum()) for s in samples)
@@ -290,14 +300,16 @@ def traffic_over_time_panel(result: RunResult) -> tuple[Panel | None, list[str]]
     Reads and writes of one kind stand together; host transfers are levels, not lines, since each
     was timed once.
     """
-    starts = np.array([b.start_s for b in result.batches])
-    medians = np.array([b.median_s for b in result.batches])
+    timed = [b for b in result.batches if b.median_s > 0]  # others are below the clock's step
+    starts = np.array([b.start_s for b in timed])
+    medians = np.array([b.median_s for b in timed])
     drawn: list[Series] = []
     notes: list[str] = []
-    if len(starts):
+    if timed:
+        first_s = result.batches[0].start_s
         for colour, entry in enumerate(t for t in result.traffic if t.kind != "pcie"):
             total = entry.total_B
-            x, (_, _, y, _, _), stretch = columns(starts - starts[0], total / medians)
+            x, (_, _, y, _, _), stretch = columns(starts - first_s, total / medians)
             name = f"{words.TRAFFIC_NAMES[entry.kind]}, read and write"
             drawn.append(series(name, "step", TRAFFIC_ROLES[entry.kind], x=x, y=y, colour=colour))
             if stretch > 1 and not notes:
@@ -313,7 +325,7 @@ def traffic_over_time_panel(result: RunResult) -> tuple[Panel | None, list[str]]
     if peak:
         drawn.append(series(f"peak {quantity(peak, 'B/s')}", "hline", "ceiling", y=[peak]))
         levels.append(peak)
-    log = max(levels) / min(levels) > TRAFFIC_LOG_ABOVE
+    log = min(levels) > 0 and max(levels) / min(levels) > TRAFFIC_LOG_ABOVE
     return (
         Panel(
             title="Memory traffic",

@@ -114,6 +114,15 @@ class BatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     median_s: float
     sm_clock_Hz: float | None = None
     power_W: float | None = None
+    throttled: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether its clock was held down, so that its samples are marked; stands only where it was."""
+    launches: int | msgspec.UnsetType = msgspec.UNSET
+    """Launches that each of its samples is the mean of; stands only where there are several."""
+
+    @property
+    def launches_each(self) -> int:
+        """Launches that each of its samples is the mean of."""
+        return 1 if self.launches is msgspec.UNSET else self.launches
 
 
 class Phases(msgspec.Struct, frozen=True, kw_only=True):

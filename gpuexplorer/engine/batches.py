@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import UNSET
 
 from gpuexplorer.core.result import BatchSummary
 from gpuexplorer.core.sample import Reading
@@ -33,10 +34,11 @@ class Batches:
         self._counted_Hz = [
             clock for b in batches for clock in (b.clocks_Hz or (None,) * len(b.counts))
         ]
+        self._launches = [n for b in batches for n in (b.launches or (1,) * len(b.counts))]
         self._all_readings = readings
 
-    def summaries(self) -> list[BatchSummary]:
-        """Return the batches as they stand in the document."""
+    def summaries(self, highest_Hz: float | None) -> list[BatchSummary]:
+        """Return the batches as they stand in the document; ``highest_Hz`` as in ``held_down``."""
         return [
             BatchSummary(
                 start_s=start_ns * 1e-9,
@@ -44,19 +46,27 @@ class Batches:
                 median_s=median_s,
                 sm_clock_Hz=counted_Hz or (reading.sm_clock_Hz if reading else None),
                 power_W=reading.power_W if reading else None,
+                throttled=held or UNSET,
+                launches=launches if launches > 1 else UNSET,
             )
-            for start_ns, count, median_s, counted_Hz, reading in zip(
+            for start_ns, count, median_s, counted_Hz, reading, held, launches in zip(
                 self.starts_ns.tolist(),
                 self.counts.tolist(),
                 self.medians_s.tolist(),
                 self._counted_Hz,
                 self._beside,
+                self.held_down(highest_Hz).tolist(),
+                self._launches,
                 strict=True,
             )
         ]
 
     def throttled(self, highest_Hz: float | None) -> Mask:
-        """Return which samples were taken while the clock was held down, one flag a sample.
+        """Return which samples were taken while the clock was held down, one flag a sample."""
+        return np.repeat(self.held_down(highest_Hz), self.counts)
+
+    def held_down(self, highest_Hz: float | None) -> Mask:
+        """Return during which batches the clock was held down, one flag a batch.
 
         The clock counted during the batch decides, else the one read nearest in time; the
         driver's reasons are those read just before and just after its start. Readings from before
@@ -64,7 +74,7 @@ class Batches:
         """
         clocks_Hz, counted = self._clocks_Hz
         limited, faulty = held_by(self.readings, self.starts_ns)
-        held = throttled_batches(
+        return throttled_batches(
             clocks_Hz,
             self.medians_s,
             counted=counted,
@@ -72,7 +82,6 @@ class Batches:
             faulty=faulty,
             highest_Hz=highest_Hz,
         )
-        return np.repeat(held, self.counts)
 
     def clock_Hz(self) -> float | None:
         """Return the median clock of the batches, None when none is known."""

@@ -362,7 +362,7 @@ class RunRecord:
                 suspect=self.suspect(summary),
             ),
             samples_s=[],
-            batches=batches.summaries(),
+            batches=batches.summaries(highest_Hz),
             phases_s=self._phases(summary.median_s),
             throughput=self.throughput(summary.median_s),
             traffic=[

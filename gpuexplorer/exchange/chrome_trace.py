@@ -3,7 +3,8 @@
 Each run is a process: its phases stand on one track, its batches and launches on two more, clock
 and power are counters. Times are microseconds. Only durations of the phases are known, not when
 each began: those before the first launch are laid out to end where it begins, the others from
-where the last launch ended. Inside a batch the launches are taken to follow each other.
+where the last launch ended. Inside a batch the launches are taken to follow each other; those that
+one sample is the mean of are one span.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gpuexplorer.exchange.files import atomic_file
 from gpuexplorer.exchange.table import size_words
 
 MOST_LAUNCHES = 200_000
-"""Launches drawn of one run; of longer ones the first, and the trace says so."""
+"""Spans of launches drawn of one run; of longer ones the first, and the trace says so."""
 BEFORE = (
     ("compile", "compile"),
     ("allocate", "allocate"),
@@ -64,20 +65,21 @@ def trace_events(result: RunResult, process: int) -> Iterator[Event]:
         if phases[field] is not None:
             yield _span(process, PHASES, name, at_s, phases[field])
             at_s += phases[field]
-    starts_s, counts = _batches(result)
+    starts_s, counts, launches = _batches(result)
     starts_s = starts_s + at_s
-    samples = np.asarray(result.samples_s)
+    samples = np.asarray(result.samples_s) * np.repeat(launches, counts)
     ends = np.cumsum(counts)
     sums = np.add.reduceat(samples, ends - counts) if len(samples) else samples
-    spans = zip(starts_s.tolist(), counts.tolist(), sums.tolist(), strict=True)
+    total = int((counts * launches).sum())
+    spans = zip(starts_s.tolist(), (counts * launches).tolist(), sums.tolist(), strict=True)
     for start_s, count, total_s in spans:
         yield _span(process, BATCHES, "batch", start_s, total_s, {"launches": count})
     yield from _counters(result, process, at_s)
-    yield from _launches(process, samples, starts_s, counts)
+    yield from _launches(process, samples, starts_s, counts, launches)
     end_s = float(starts_s[-1] + sums[-1]) if len(samples) else at_s
     yield _span(
         process, PHASES, "kernel", at_s, max(end_s - at_s, 0.0),
-        {"median_s": result.timing.median_s, "launches": len(samples)},
+        {"median_s": result.timing.median_s, "launches": total},
     )  # fmt: skip
     for field, name in AFTER:
         if phases[field] is not None:
@@ -95,13 +97,15 @@ def _names(result: RunResult, process: int) -> Iterator[Event]:
     for track, words in TRACKS.items():
         yield _meta(process, track, "thread_name", {"name": words})
         yield _meta(process, track, "thread_sort_index", {"sort_index": track})
+    _, counts, each = _batches(result)
+    drawn = np.repeat(each, counts)[:MOST_LAUNCHES]
     told = {
         "run": result.id,
         "time_utc": result.time_utc,
         "config": msgspec.to_builtins(config),
         "method": result.timing.method,
-        "launches": len(result.samples_s),
-        "launches drawn": min(len(result.samples_s), MOST_LAUNCHES),
+        "launches": int((counts * each).sum()),
+        "launches drawn": int(drawn.sum()),
         "layout": "phases were timed apart; when each began is not known",
     }
     yield {
@@ -129,14 +133,18 @@ def _span(
     return event if arguments is None else event | {"args": arguments}
 
 
-def _batches(result: RunResult) -> tuple[Any, Any]:
-    """Return when each batch began, from the first, and its launches; one if none are known."""
+def _batches(result: RunResult) -> tuple[Any, Any, Any]:
+    """Return when each batch began, from the first, its samples, and the launches in each of these.
+
+    One batch if none are known.
+    """
     counts = np.array([b.samples for b in result.batches if b.samples], dtype=np.int64)
     if counts.sum() != len(result.samples_s) or not len(counts):
         whole = [len(result.samples_s)] if result.samples_s else []
-        return np.zeros(len(whole)), np.array(whole, dtype=np.int64)
+        return np.zeros(len(whole)), np.array(whole, dtype=np.int64), np.ones(len(whole), np.int64)
     starts = np.array([b.start_s for b in result.batches if b.samples])
-    return starts - starts[0], counts
+    launches = [b.launches_each for b in result.batches if b.samples]
+    return starts - starts[0], counts, np.array(launches, dtype=np.int64)
 
 
 def _counters(result: RunResult, process: int, at_s: float) -> Iterator[Event]:
@@ -154,13 +162,20 @@ def _counters(result: RunResult, process: int, at_s: float) -> Iterator[Event]:
                 }  # fmt: skip
 
 
-def _launches(process: int, samples: Any, starts_s: Any, counts: Any) -> Iterator[Event]:
+def _launches(
+    process: int, samples: Any, starts_s: Any, counts: Any, launches: Any
+) -> Iterator[Event]:
     if not len(samples):
         return
     before = np.cumsum(samples) - samples
     firsts = np.cumsum(counts) - counts
     begins = before + np.repeat(starts_s - before[firsts], counts)
-    for begin_s, took_s in zip(
-        begins[:MOST_LAUNCHES].tolist(), samples[:MOST_LAUNCHES].tolist(), strict=True
+    each = np.repeat(launches, counts)
+    for begin_s, took_s, number in zip(
+        *(column[:MOST_LAUNCHES].tolist() for column in (begins, samples, each)), strict=True
     ):
-        yield _span(process, LAUNCHES, "launch", begin_s, took_s)
+        if number == 1:
+            yield _span(process, LAUNCHES, "launch", begin_s, took_s)
+        else:
+            told = {"launches": number, "mean_s": took_s / number}
+            yield _span(process, LAUNCHES, f"{number} launches", begin_s, took_s, told)

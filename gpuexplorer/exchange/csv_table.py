@@ -31,7 +31,8 @@ def write_csv(results: Iterable[RunResult], path: Path) -> None:
 
     One row a launch, in order. The leading columns repeat the configuration, so that the tables of
     several runs can be stacked and nothing but the file is needed to read it. ``batch_start_s`` is
-    the time from the run's first batch to the one that holds the sample; it is empty when unknown.
+    the time from the run's first batch to the one that holds the sample, and ``throttled`` whether
+    its clock was held down, so that no figure has it; both are empty when unknown.
     """
     write_table(path, CSV_COLUMNS, (row for result in results for row in sample_rows(result)))
 

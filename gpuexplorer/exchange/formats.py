@@ -172,7 +172,7 @@ def _unknown(data: bytes, path: Path) -> InputError:
         return InputError(f"{path} is empty", remedy="export it again")
     first = data[:4096].splitlines()[0].strip() if data[:4096].splitlines() else b""
     for columns, what in ((CSV_COLUMNS, "samples"), (tuple(RUN_COLUMNS), "runs")):
-        if first == ",".join(columns).encode():
+        if b"," in first and ",".join(columns).encode().startswith(first):  # or an older one's
             return InputError(
                 f"{path} is a table of {what} as CSV, which leaves out what else a run holds",
                 remedy="export the runs as JSON or Parquet and import that",

@@ -1,8 +1,10 @@
 """Write runs as NVBench's JSON (file version 1.0.0), which its own reader and scripts compare.
 
 NVBench keeps samples beside the JSON, in ``FILE-bin/N.bin``: little-endian float32, and clocks in
-``FILE-freqs-bin/N.bin``. A summary of our own holds each run's whole document, so that reading the
-file back here gives every sample bit for bit. Scripts of NVBench look only for tags they know.
+``FILE-freqs-bin/N.bin``. As it discards what was timed at a clock that was held down, these and the
+figures are of the samples that a run's own figures are of. A summary of our own holds each run's
+whole document, so that reading the file back here gives every sample bit for bit. Scripts of
+NVBench look only for tags they know.
 """
 
 from __future__ import annotations
@@ -20,10 +22,12 @@ import numpy.typing as npt
 import gpuexplorer
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.series.examine import is_most
 from gpuexplorer.core.sharing import shared
 from gpuexplorer.exchange.files import atomic_file, check_target
 from gpuexplorer.exchange.imported import SkippedRun
 from gpuexplorer.exchange.nvbench_samples import Float32, SampleFolders
+from gpuexplorer.exchange.table import throttled_column
 
 FILE_VERSION = {"major": 1, "minor": 0, "patch": 0, "string": "1.0.0"}
 DOCUMENT_TAG = "gpuexplorer/run"
@@ -133,12 +137,17 @@ def _state(
     result: RunResult, device: int, files: dict[str, list[Float32]], times: str, clocks: str
 ) -> dict[str, Any]:
     axes = _axes_of(result)
+    held = throttled_column(result)
     samples = np.asarray(result.samples_s, dtype=np.float64)
+    used = slice(None) if held is None or is_most(int(held.sum()), len(held)) else ~held
+    samples = samples[used]
     summaries = [*_figures(result, samples)]
     summaries.append(_file_summary(TIMES_TAG, "sample_times", times, files[times], samples))
-    held = _clocks_Hz(result)
-    if held is not None:
-        summaries.append(_file_summary(CLOCKS_TAG, "sample_freqs", clocks, files[clocks], held))
+    clocks_Hz = _clocks_Hz(result)
+    if clocks_Hz is not None:
+        summaries.append(
+            _file_summary(CLOCKS_TAG, "sample_freqs", clocks, files[clocks], clocks_Hz[used])
+        )
     summaries.append(
         _summary(
             DOCUMENT_TAG, "Document", "The run as GPU Explorer wrote it: JSON, zlib, base64",
@@ -210,32 +219,43 @@ def _benchmark(index: int, name: str, states: Sequence[dict[str, Any]]) -> dict[
 
 
 def _figures(result: RunResult, samples: npt.NDArray[np.float64]) -> Iterable[dict[str, Any]]:
-    """Yield the summaries that NVBench computes of isolated launches, from the same samples."""
+    """Yield the summaries that NVBench computes of isolated launches, from the same samples.
+
+    Of a document that does not say which samples are marked, the figures are its own.
+    """
     timing, cache = result.timing, result.config.cache
     told = f"kernel execution time, {cache} caches, by {timing.method}"
-    q1, median, q3 = (float(v) for v in np.percentile(samples, (25, 50, 75)))
-    mean = float(samples.mean())
-    stdev = float(samples.std(ddof=1)) if len(samples) > 1 else None
+    q1: float | None
+    q3: float | None
+    most: float | None
+    if timing.marked_throttled and throttled_column(result) is None:
+        least, median, mean, stdev = timing.min_s, timing.median_s, timing.mean_s, timing.stdev_s
+        q1 = q3 = most = None
+    else:
+        q1, median, q3 = (float(v) for v in np.percentile(samples, (25, 50, 75)))
+        least, most, mean = float(samples.min()), float(samples.max()), float(samples.mean())
+        stdev = float(samples.std(ddof=1)) if len(samples) > 1 else None
+    iqr = None if q1 is None or q3 is None else q3 - q1
     yield _summary(
-        "nv/cold/sample_size", "Samples", "Number of kernel executions", "sample_size",
+        "nv/cold/sample_size", "Samples", "Number of samples", "sample_size",
         len(samples),
     )  # fmt: skip
     for tag, name, value, hidden in (
         ("mean", "GPU Time", mean, False),
-        ("min", "Min", float(samples.min()), True),
-        ("max", "Max", float(samples.max()), True),
+        ("min", "Min", least, True),
+        ("max", "Max", most, True),
         ("q1", "Q1", q1, True),
         ("median", "Median", median, False),
         ("q3", "Q3", q3, True),
         ("stdev/absolute", "Deviation", stdev, True),
-        ("iqr/absolute", "IQR", q3 - q1, True),
+        ("iqr/absolute", "IQR", iqr, True),
     ):
         yield _summary(
             f"nv/cold/time/gpu/{tag}", name, f"{name} of {told}", "duration", value, hide=hidden
         )
     for tag, name, part, whole in (
         ("stdev/relative", "Noise", stdev, mean),
-        ("iqr/relative", "IQR share", q3 - q1, median),
+        ("iqr/relative", "IQR share", iqr, median),
     ):
         share = part / whole if part is not None and whole > 0 else None
         yield _summary(
@@ -261,7 +281,8 @@ def _figures(result: RunResult, samples: npt.NDArray[np.float64]) -> Iterable[di
         )  # fmt: skip
     if result.batches:
         last = result.batches[-1]
-        took = last.start_s - result.batches[0].start_s + last.samples * last.median_s
+        lasted_s = last.samples * last.launches_each * last.median_s
+        took = last.start_s - result.batches[0].start_s + lasted_s
         yield _summary(
             "nv/cold/walltime", "Walltime", "Time from the first launch to the last", "duration",
             max(took, 0.0), hide=True,

@@ -33,6 +33,7 @@ from gpuexplorer.exchange.table import (
     batch_columns,
     run_row,
     sample_head,
+    throttled_column,
 )
 
 FORMAT = "Parquet"
@@ -101,6 +102,7 @@ def _sample_table(arrow: Any, result: RunResult) -> Any:
     columns["batch_start_s"] = _column(arrow, start, count, arrow.float64())
     columns["sample"] = arrow.array(np.arange(count, dtype=np.int64))
     columns["duration_s"] = arrow.array(np.asarray(result.samples_s, dtype=np.float64))
+    columns["throttled"] = _column(arrow, throttled_column(result), count, arrow.bool_())
     return arrow.table(columns)
 
 

@@ -69,6 +69,8 @@ def _wrong_samples(result: RunResult) -> Iterator[str]:
     for batch in result.batches:
         if not 0 <= batch.samples <= MOST_SAMPLES or not math.isfinite(batch.start_s):
             yield "a batch holds an impossible number of samples"
+        if not 1 <= batch.launches_each <= MOST_SAMPLES:
+            yield "a batch holds samples of an impossible number of launches"
         if not 0 <= batch.median_s <= MOST_SECONDS:
             yield "a batch's median is negative or endless"
     for part in (result.phases_s, result.throughput, *result.traffic):

@@ -14,10 +14,11 @@ from gpuexplorer.core.chunked import CHUNK, Floats, as_array
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.knobs import switch_value
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.series.examine import Mask
 
 CSV_COLUMNS = (
     "run", "workload", "variant", "size", "block", "precision", "device",
-    "batch", "batch_start_s", "sample", "duration_s",
+    "batch", "batch_start_s", "sample", "duration_s", "throttled",
 )  # fmt: skip
 
 RUN_COLUMNS: dict[str, type] = {
@@ -89,15 +90,17 @@ def sample_rows(result: RunResult) -> Iterator[tuple[object, ...]]:
     """Yield one row of ``CSV_COLUMNS`` for each launch, in order."""
     head = tuple(sample_head(result).values())
     batch, start = batch_columns(result)
+    held = throttled_column(result)
     for first in range(0, len(result.samples_s), CHUNK):
         part = slice(first, first + CHUNK)
         durations = as_array(result.samples_s[part]).tolist()
         batches = repeat("") if batch is None else batch[part].tolist()
         starts = repeat("") if start is None else start[part].tolist()
-        for index, (of, at, duration) in enumerate(
-            zip(batches, starts, durations, strict=False), first
+        marks = repeat("") if held is None else held[part].tolist()
+        for index, (of, at, duration, mark) in enumerate(
+            zip(batches, starts, durations, marks, strict=False), first
         ):
-            yield *head, of, at, index, duration
+            yield *head, of, at, index, duration, mark
 
 
 def batch_columns(result: RunResult) -> tuple[npt.NDArray[np.int64] | None, Floats | None]:
@@ -111,6 +114,18 @@ def batch_columns(result: RunResult) -> tuple[npt.NDArray[np.int64] | None, Floa
     starts = np.array([b.start_s for b in result.batches])
     relative = np.round(starts - starts[0], 9)
     return np.repeat(np.arange(len(counts)), counts), np.repeat(relative, counts)
+
+
+def throttled_column(result: RunResult) -> Mask | None:
+    """Return of each sample whether the clock was held down, so that no figure has it.
+
+    (Unless that was so of most of them.) None where only the number of such samples is known.
+    """
+    counts = [b.samples for b in result.batches]
+    if sum(counts) != len(result.samples_s) or not counts:
+        return None
+    held: Mask = np.repeat([b.throttled is True for b in result.batches], counts)
+    return held if int(held.sum()) == result.timing.marked_throttled else None
 
 
 def run_row(result: RunResult, label: Label | None = None) -> dict[str, Any]:

@@ -81,8 +81,9 @@ def report_page(report: Report) -> str:
         others = [run for run in report.runs if run.id not in its]
         title, body = _on_study(study)
         body += sheet_sections(runs_sheet(others, report.labels)) if others else ""
-        body += section("Device", parts.device(report.runs[0]))
-        body += section("Environment", parts.environment(report.runs[0]))
+        each = _one_a_device(study.runs)
+        body += section("Device", *map(parts.device, each))
+        body += section("Environment", *map(parts.environment, each))
     elif comparison is not None:
         title, body = _on_comparison(comparison, report)
     elif len(report.runs) == 1:
@@ -153,8 +154,18 @@ def _on_runs(report: Report) -> tuple[str, str]:
     else:
         shown = first if race else runs[0]
         where = "Environment of the fastest" if race else "Environment of the first run"
-        body += section("Device", parts.device(shown)) + section(where, parts.environment(shown))
+        each = _one_a_device([shown, *runs])
+        body += section("Device", *map(parts.device, each))
+        body += section(where, parts.environment(shown))
     return title, body
+
+
+def _one_a_device(runs: Sequence[RunResult]) -> list[RunResult]:
+    """Return the first run on each device, in order."""
+    found: dict[tuple[str, str], RunResult] = {}
+    for run in runs:
+        found.setdefault((run.device.id, run.device.hardware_id), run)
+    return list(found.values())
 
 
 def _names(runs: Sequence[RunResult]) -> str:

@@ -12,6 +12,7 @@ from statistics import median
 
 import numpy as np
 
+from gpuexplorer.charts.build import launches_each
 from gpuexplorer.charts.words import config_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import WorkFailed
@@ -225,8 +226,9 @@ def _wall(context: SelfTestContext, config: RunConfig) -> Found:
         if len(batches) < 2:
             raise WorkFailed("there was only one batch of launches")
         passed_s = batches[-1].start_s - batches[0].start_s
-        counted = result.timing.samples - batches[-1].samples
-        launches_s = float(np.sum(result.samples_s[:counted]))
+        each = launches_each(result)[: result.timing.samples - batches[-1].samples]
+        counted = int(each.sum())
+        launches_s = float(np.sum(np.asarray(result.samples_s)[: len(each)] * each))
         share = launches_s / passed_s
         words = (
             f"{counted} launches took {quantity(launches_s, 's')} of the "

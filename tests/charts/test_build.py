@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -267,3 +268,27 @@ def test_an_uncertain_median_is_told_with_what_was_measured_of_its_cause() -> No
     disturbed = msgspec.structs.replace(calm, timing=wide)
     assert "other programs keep this CPU busy (1.3 of 8 cores)." in words.noise_words(disturbed)
     assert ("meanwhile", "", words.cause_words(disturbed)) in facts(disturbed)
+
+
+def test_the_line_of_a_median_lies_at_the_median_that_is_named() -> None:
+    result = made_result(40)
+    samples_s = [1e-3] * 20 + [2e-3] * 20
+    timing = msgspec.structs.replace(
+        result.timing, median_s=1e-3, marked_throttled=20, ci95_low_s=1e-3, ci95_high_s=1e-3
+    )
+    held = msgspec.structs.replace(result, samples_s=samples_s, timing=timing)
+    (trace, _), _ = build.timing_row(held)
+    assert [one.y[0] for one in trace.series if one.kind == "hline"] == [1e-3]
+
+
+@pytest.mark.parametrize("seen_B", [0.0, 1.0])
+def test_a_launch_of_which_next_to_nothing_came_from_dram_has_a_chart(seen_B: float) -> None:
+    result = made_result(50)
+    dram = Traffic(kind="dram", read_B=seen_B, write_B=0.0, source="gpm")
+    result = msgspec.structs.replace(result, traffic=[*result.traffic, dram])
+    for over_time in (False, True):
+        chart = build.run_chart(result, over_time=over_time)
+        axes = [axis for row in chart.rows for panel in row for axis in (panel.x, panel.y)]
+        assert all(axis.low is None or math.isfinite(axis.low) for axis in axes)
+        for panel in (panel for row in chart.rows for panel in row if panel.y.scale == "log"):
+            assert all((one.y > 0).all() for one in panel.series if one.kind == "step")

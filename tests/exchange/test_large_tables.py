@@ -57,7 +57,7 @@ def test_the_rows_of_a_long_run_are_made_as_they_are_written(tmp_path: Path) -> 
         tracemalloc.stop()
     assert most_B < 35 * MANY
     rows = path.read_text(encoding="utf-8").splitlines()[1:]
-    ends = [row.split(",")[-4:] for row in rows]
-    assert [int(sample) for *_, sample, _ in ends] == list(range(MANY))
-    assert [float(duration) for *_, duration in ends] == run.samples_s
+    ends = [row.split(",")[-5:] for row in rows]
+    assert [int(sample) for *_, sample, _, _ in ends] == list(range(MANY))
+    assert [float(duration) for *_, duration, _ in ends] == run.samples_s
     assert [int(batch) for batch, *_ in ends] == [i // (MANY // 10) for i in range(MANY)]

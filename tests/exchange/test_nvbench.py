@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from pathlib import Path
@@ -13,11 +14,14 @@ import pytest
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.exchange.formats import read_runs, write_runs
 from gpuexplorer.exchange.imported import SkippedRun
 from gpuexplorer.exchange.nvbench import write_nvbench
 from gpuexplorer.exchange.nvbench_samples import SampleFolders
 from tests.support.exchange import made_run, nvbench_document, write_nvbench_files
+from tests.support.prepared import prepared
 
 
 def figures(state: dict[str, Any]) -> dict[str, Any]:
@@ -64,6 +68,77 @@ def test_one_sample_has_no_noise_and_says_null(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "f.nvbench.json").read_text())
     found = figures(document["benchmarks"][0]["states"][0])
     assert found["nv/cold/time/gpu/stdev/relative"]["value"] is None
+
+
+def throttled_run() -> RunResult:
+    """Return a run of fifty samples, during the last twenty of which the clock was held down."""
+    record = RunRecord(prepared())
+    for number in range(10):
+        slow = number >= 6
+        times_s = np.full(5, 2e-3 if slow else 1e-3) + 1e-6 * number
+        record.add(
+            SampleBatch(
+                seconds=times_s.astype("<f8").tobytes(),
+                counts=(5,),
+                starts_ns=(number * 10**7,),
+                clocks_Hz=(0.9e9 if slow else 1.8e9,),
+            )
+        )
+    record.end("time")
+    return record.result()
+
+
+def test_what_was_timed_at_a_clock_held_down_is_in_no_figure_of_a_file(tmp_path: Path) -> None:
+    run = throttled_run()
+    timing, values = run.timing, np.asarray(run.samples_s)[:30]
+    assert timing.marked_throttled == 20
+    write_runs([run], tmp_path / "f.nvbench.json")
+    document = json.loads((tmp_path / "f.nvbench.json").read_text())
+    found = figures(document["benchmarks"][0]["states"][0])
+    gpu = {tag.removeprefix("nv/cold/time/gpu/"): f.get("value") for tag, f in found.items()}
+    assert float(gpu["mean"]) == timing.mean_s == pytest.approx(values.mean())
+    assert float(gpu["median"]) == timing.median_s
+    assert float(gpu["max"]) == values.max()
+    assert float(gpu["q3"]) == np.percentile(values, 75)
+    assert float(gpu["stdev/relative"]) == pytest.approx(values.std(ddof=1) / values.mean())
+    assert found["nv/cold/sample_size"]["value"] == "30"
+    times = found["nv/json/bin:nv/cold/sample_times"]
+    assert times["size"] == "30"
+    stored = np.fromfile(tmp_path / times["filename"], dtype="<f4")
+    assert (stored == values.astype(np.float32)).all()
+    clocks = found["nv/json/freqs-bin:nv/cold/sample_freqs"]
+    assert (np.fromfile(tmp_path / clocks["filename"], "<f4") == np.float32(1.8e9)).all()
+    (whole,) = read_runs(tmp_path / "f.nvbench.json").runs
+    assert whole == run, "the document has all samples, and says which are marked"
+
+
+def test_an_older_document_that_does_not_say_which_samples_are_marked_keeps_its_figures(
+    tmp_path: Path,
+) -> None:
+    run = throttled_run()
+    batches = [msgspec.structs.replace(b, throttled=msgspec.UNSET) for b in run.batches]
+    write_runs([msgspec.structs.replace(run, batches=batches)], tmp_path / "f.nvbench.json")
+    document = json.loads((tmp_path / "f.nvbench.json").read_text())
+    found = figures(document["benchmarks"][0]["states"][0])
+    assert float(found["nv/cold/time/gpu/mean"]["value"]) == run.timing.mean_s
+    assert float(found["nv/cold/time/gpu/median"]["value"]) == run.timing.median_s
+    assert found["nv/cold/time/gpu/q3"]["value"] is None
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_of_samples_says_which_were_timed_at_a_clock_held_down(
+    tmp_path: Path, ending: str
+) -> None:
+    path, run = tmp_path / f"f.{ending}", throttled_run()
+    write_runs([run, made_run()], path)
+    if ending == "csv":
+        with path.open(encoding="utf-8", newline="") as stream:
+            marks = [row["throttled"] for row in csv.DictReader(stream)]
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        marks = list(map(str, parquet.read_table(path)["throttled"].to_pylist()))
+        assert read_runs(path).runs[0] == run
+    assert marks == ["False"] * 30 + ["True"] * 20 + ["False"] * 12
 
 
 def test_configurations_without_a_result_are_skipped_states(tmp_path: Path) -> None:

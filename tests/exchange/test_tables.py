@@ -11,12 +11,16 @@ import msgspec
 import numpy as np
 import pytest
 
+from gpuexplorer.charts.build import sample_times
 from gpuexplorer.core.errors import CannotRunHere, InputError
+from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.exchange import chrome_trace
 from gpuexplorer.exchange.csv_table import cell, write_run_csv
 from gpuexplorer.exchange.formats import format_of, read_runs, write_runs
 from gpuexplorer.exchange.table import RUN_COLUMNS, Label, run_row
 from tests.support.exchange import made_run
+from tests.support.prepared import prepared
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -141,6 +145,39 @@ def test_a_long_run_is_drawn_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch
     assert sum(e.get("cat") == "launches" for e in events) == 10
     (told,) = (e["args"] for e in events if e["ph"] == "i")
     assert (told["launches"], told["launches drawn"]) == (40, 10)
+
+
+def test_samples_that_are_means_of_several_launches_last_as_long_as_those(tmp_path: Path) -> None:
+    record = RunRecord(prepared())
+    for number in range(2):
+        record.add(
+            SampleBatch(
+                seconds=np.full(5, 4e-6).astype("<f8").tobytes(),
+                counts=(5,),
+                starts_ns=(number * 10**6,),
+                launches=(40,),
+            )
+        )
+    record.end("time")
+    run = record.result()
+    apart_s = 40 * 4e-6
+    events = list(chrome_trace.trace_events(run, 1))
+    (told,) = (e["args"] for e in events if e["ph"] == "i")
+    assert (told["launches"], told["launches drawn"]) == (400, 400)
+    launches = [e for e in events if e.get("cat") == "launches"]
+    assert [e["dur"] for e in launches] == pytest.approx([apart_s * 1e6] * 10)
+    assert launches[1]["ts"] - launches[0]["ts"] == pytest.approx(apart_s * 1e6)
+    assert launches[5]["ts"] - launches[0]["ts"] == pytest.approx(1e3)
+    assert {(e["name"], e["args"]["launches"]) for e in launches} == {("40 launches", 40)}
+    batches = [e for e in events if e.get("cat") == "batches"]
+    assert [e["dur"] for e in batches] == pytest.approx([5 * apart_s * 1e6] * 2)
+    assert [e["args"]["launches"] for e in batches] == [200, 200]
+    assert sample_times(run)[:6] == pytest.approx([*(apart_s * i for i in range(5)), 1e-3])
+    write_runs([run], tmp_path / "f.nvbench.json")
+    document = json.loads((tmp_path / "f.nvbench.json").read_text())
+    (state,) = document["benchmarks"][0]["states"]
+    (wall,) = (s for s in state["summaries"] if s["tag"] == "nv/cold/walltime")
+    assert float(wall["data"][0]["value"]) == pytest.approx(1e-3 + 5 * apart_s)
 
 
 def test_a_run_whose_batches_are_not_known_is_one_batch() -> None:

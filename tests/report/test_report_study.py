@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.studies import STUDY_GROUP, Study, study_json, without_runs
 from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.history.importing import import_file
@@ -65,6 +66,28 @@ def test_the_page_has_the_chart_the_tables_and_the_study_itself(
     for text in (*words, "<svg", "study.json.gz", "How it was measured"):
         assert text in page, text
     assert "There is no chart" not in page
+
+
+def device_section(page: str) -> str:
+    return page.split("<h2>Device</h2>")[1].split("</section>")[0]
+
+
+def on(run: RunResult, device: str, driver: str) -> RunResult:
+    about = msgspec.structs.replace(run.device, id=device, hardware_id=driver, driver=driver)
+    return msgspec.structs.replace(run, device=about)
+
+
+def test_the_devices_on_a_studys_page_are_all_those_it_was_measured_on(
+    studies: dict[str, Study],
+) -> None:
+    study, other = studies["speedup"], on(made_result(20), "cuda:7", "1.2.3")
+    *some, last = study.runs
+    runs = [other, *some, on(last, "cuda:0", "580.1")]
+    page = report_page(Report(runs=runs, rests=[without_runs(study)]))
+    about = device_section(page)
+    assert "<td>cuda:7</td>" not in about, "that run is no part of the study"
+    assert "<td>opencl:0</td>" in about and "<td>580.1</td>" in about
+    assert f"<td>{other.id}</td>" not in page.split("<h2>Environment</h2>")[1]
 
 
 def test_a_file_is_read_with_its_runs_and_is_the_same_study(

@@ -110,6 +110,22 @@ def test_launches_longer_than_the_time_that_passed_fail() -> None:
         check("wall", lambda c: timed(c, 5e-3, gaps=-0.5))
 
 
+def test_launches_timed_several_at_a_time_are_all_counted() -> None:
+    def grouped(config: RunConfig, gaps: float) -> RunResult:
+        """Samples of 4 µs, the mean of 40 launches each, in batches of ten."""
+        run = timed(config, 40 * 4e-6, gaps=gaps)
+        batches = [msgspec.structs.replace(b, median_s=4e-6, launches=40) for b in run.batches]
+        return msgspec.structs.replace(
+            run, samples_s=[s / 40 for s in run.samples_s], batches=batches
+        )
+
+    found, _ = check("wall", lambda c: grouped(c, 0.1))
+    assert found.words.startswith("7600 launches took"), found.words
+    assert found.figures["launches_s"] == pytest.approx(190 * 40 * 4e-6, rel=0.01)
+    with pytest.raises(WorkFailed, match="longer than the time that passed"):
+        check("wall", lambda c: grouped(c, -0.5))
+
+
 def test_launches_far_shorter_than_what_passed_fail() -> None:
     with pytest.raises(WorkFailed, match="far shorter"):
         check("wall", lambda c: timed(c, 5e-3, gaps=1000.0))

@@ -21,13 +21,17 @@ CACHED_ABOVE = 1.05
 CACHED_B = 8e6
 """Arrays below this fit the caches next to the cores, which serve repeated requests as fast."""
 
+LITTLE = 0.5
+"""With a smaller share of the compulsory bytes from the memory, the caches serve most of them."""
+
 
 @dataclass(frozen=True)
 class Place:
     """Where a run stands under the measured roofs; shares are of the ceiling, None if unknown.
 
-    ``memory`` counts the bytes the hardware saw, or else the compulsory ones, against the roof that
-    ``source`` names: the main memory's, or the caches' for arrays that stay in them.
+    ``memory`` counts bytes against the roof that ``source`` names: those that the hardware saw, or
+    else the compulsory ones, against the main memory's; the compulsory ones against the caches',
+    for arrays that stay in them.
     """
 
     memory: float | None
@@ -57,7 +61,8 @@ def place_of(situation: Situation) -> Place:
     if ceilings is not None and in_cache:
         memory = cache_of(ceilings, launch.compulsory_B)
     compute = ceilings.compute(situation.config.precision) if ceilings is not None else None
-    moved_B = situation.dram_B if situation.dram_B is not None else launch.compulsory_B
+    seen_B = None if in_cache else situation.dram_B
+    moved_B = seen_B if seen_B is not None else launch.compulsory_B
     seconds = situation.median_s
     roof_B, roof_F = (c.value if c is not None else None for c in (memory, compute))
     return Place(
@@ -104,9 +109,13 @@ def cache_of(ceilings: Ceilings, touched_B: float) -> Ceiling | None:
 
 
 def stays_in_cache(situation: Situation) -> bool:
-    """Whether everything a launch touches may still be in the caches from the one before."""
-    needed_B = situation.launch.compulsory_B
-    return situation.dram_B is None and held_by_caches(situation.config, situation.device, needed_B)
+    """Whether everything a launch touches may still be in the caches from the one before.
+
+    What the hardware counted has a say: little comes from the memory then.
+    """
+    needed_B, seen_B = situation.launch.compulsory_B, situation.dram_B
+    little = seen_B is None or seen_B < LITTLE * needed_B
+    return little and held_by_caches(situation.config, situation.device, needed_B)
 
 
 def held_by_caches(config: RunConfig, device: DeviceInfo, needed_B: float) -> bool:

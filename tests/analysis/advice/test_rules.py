@@ -18,7 +18,7 @@ from gpuexplorer.analysis.advice.situation import Measured
 from gpuexplorer.core.ceilings import Ceiling
 from gpuexplorer.core.change import Change
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.result import Phases
+from gpuexplorer.core.result import Phases, Traffic
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.series.examine import examine
 from gpuexplorer.engine.situation import Gatherer
@@ -510,6 +510,29 @@ def test_the_caches_roof_is_the_one_for_arrays_of_this_size() -> None:
     assert "93 % of the caches' measured 27.0 GB/s" in place.evidence
     cold = said("vector_add", **run, cache="cold", median_s=3 * 4 * 2**22 / 2.5e10)
     assert "roof" not in cold, "a flush leaves only main memory, which was not measured"
+
+
+def test_what_the_hardware_saw_of_arrays_in_a_cache_is_held_against_no_roof_of_the_memory() -> None:
+    held = msgspec.structs.replace(H100, last_level_cache_B=50 * 2**20)
+    caches = Ceiling(kind="cache", value=5e12, footprint_B=2**23)
+    main = Ceiling(kind="copy", value=3e12)
+    known = msgspec.structs.replace(made_ceilings(None, None), ceilings=(main, caches))
+    needed_B = 3 * 4 * 2**20
+    run: dict[str, Any] = {"on": held, "block": (40,), "size": {"": 2**20}}
+
+    def counted(dram_B: float | None, rate: float) -> dict[str, Advice]:
+        dram = Traffic(kind="dram", read_B=dram_B, write_B=0.0, source="gpm")
+        at = {"ceilings": known, "traffic": [dram] if dram_B is not None else []}
+        return said("vector_add", **run, median_s=needed_B / rate, gathered=at)
+
+    for little_B in (None, 0.0, 0.02 * needed_B):
+        found = counted(little_B, 4.8e12)
+        assert found["roof"].title.startswith("Cache-bound"), little_B
+        assert "96 % of the caches' measured 5.00 TB/s" in found["roof"].evidence
+        assert "partial-warps" not in found, "nothing is left above the roof"
+    through = counted(needed_B, 2.8e12)
+    assert through["roof"].title.startswith("Memory-bound")
+    assert "93 % of the memory's measured 3.00 TB/s" in through["roof"].evidence
 
 
 # ---- what was measured
