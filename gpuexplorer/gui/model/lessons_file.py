@@ -26,7 +26,6 @@ from gpuexplorer.lessons.manifest import ACCESS_QUANTITIES, RUN_QUANTITIES
 from gpuexplorer.lessons.measured import Compared, Compiled, Counted, Measured, Studied
 
 SCHEMA = "gpuexplorer/lessons-view/1"
-WHAT = "what was measured for lessons"
 STEPS = 4
 NO_STUDY = msgspec.Raw(b"null")
 
@@ -105,7 +104,7 @@ def _environments(one: Kept) -> Iterable[Environment]:
 
 def decode(data: bytes, origin: str) -> HeldLessons:
     """Return what a file holds; InputError when it does not hold together."""
-    found = decode_part(data, _Document, SCHEMA, WHAT)
+    found = decode_part(data, _Document, SCHEMA, "what was measured for lessons")
     return HeldLessons(
         measured={
             lesson: {name: _read(one) for name, one in measured.items()}
@@ -124,12 +123,12 @@ def _read(one: _Measured) -> Kept:
         return study_of(bytes(one.study))
     found = one.compared or one.counted or one.compiled
     if found is None:
-        raise InputError(f"{WHAT} does not hold together")
+        raise InputError("what was measured for lessons does not hold together")
     _check(found)
     try:  # as it is shown
         measured_chart(found)
     except (ValueError, ArithmeticError, LookupError, TypeError) as error:
-        raise InputError(f"{WHAT} cannot be shown: {error}") from None
+        raise InputError(f"what was measured for lessons cannot be shown: {error}") from None
     return found
 
 
@@ -150,4 +149,4 @@ def _check(found: Compared | Counted | Compiled) -> None:
             and 0 <= (kernel.occupancy or 0.0) <= 1
             for kernel in found.kernels
         )
-    require(fits and bool(found.words), f"{WHAT} does not hold together")
+    require(fits and bool(found.words), "what was measured for lessons does not hold together")
