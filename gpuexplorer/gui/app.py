@@ -11,11 +11,10 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QEvent, QLibraryInfo, QLocale, Qt, QTimer, QTranslator, Signal
+from PySide6.QtCore import QEvent, QLibraryInfo, QLocale, QTimer, QTranslator, Signal
 from PySide6.QtGui import QFileOpenEvent, QIcon
 from PySide6.QtWidgets import QApplication
 
@@ -248,12 +247,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     code = end(window, code)
     while window.restart.left is not None and window.restart.in_place:
         restart.leave(window.restart.left)
-        lessons = window.panels.lessons()
         window.deleteLater()
         application, window = create(without_language(words))
-        if lessons is not None:
-            show = partial(window.panels.show_lessons, lessons)
-            window.sessions.left_taken.connect(show, Qt.ConnectionType.SingleShotConnection)
         _catch_all(window)
         _close_on_interrupt(window)
         code = end(window, application.exec())

@@ -30,6 +30,7 @@ from gpuexplorer.gui.panels.tabs import (
     AccessesTab,
     BlockMapTab,
     LabTab,
+    LessonsTab,
     OperatorsTab,
     SweepTab,
     TuneTab,
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from gpuexplorer.core.accesses import AccessProfile
     from gpuexplorer.gui.views.compare import CompareView
     from gpuexplorer.gui.views.lab import LabView
-    from gpuexplorer.gui.views.learn import LearnView
 
 DEVICE_LEAST_HEIGHT = 110
 """Two rows of the device's figures."""
@@ -102,7 +102,7 @@ class Panels(QSplitter):
         self.tune = TuneTab(session)
         self.lab = LabTab(session)
         self.compare = CompareTab(session)
-        self.learn = LateView("learnTab", lambda: _learn(session, self))
+        self.learn = LessonsTab("learnTab", lambda: _learn(session, self))
         self.history = HistoryPanel(session.history, session.history_model, session.runs)
         self.across = QSplitter(Qt.Orientation.Horizontal)
         self.live = self._live_view()
@@ -266,15 +266,6 @@ class Panels(QSplitter):
         self._live_model.take_requests(profiles)
         self.traffic.refresh()
         self.insight.advice.look()
-
-    def lessons(self) -> object | None:
-        """Return what the lessons show, which no session file holds; None: they were not opened."""
-        view = self.learn.view
-        return cast("LearnView", view).recorded() if view is not None else None
-
-    def show_lessons(self, recorded: object) -> None:
-        """Show what another window of this process had."""
-        cast("LearnView", self.learn.made()).show_recorded(recorded)
 
     def show_bench(self, title: str, what: object) -> None:
         """Show a view with what a lesson measures: configurations, or a study by its name."""

@@ -154,6 +154,8 @@ class Listener(QObject):
         """Take what is told about the current run."""
         session = self._session
         if isinstance(event, protocol.Prepared):
+            if run.over:  # it was ended here while this was on its way
+                return
             if len(run.trace):  # timed in another way from here on: what was measured is a run
                 session.end_current("timing")
                 session.live_model.begin(run.ticket, run.config, session.store.find)

@@ -224,6 +224,7 @@ class MainWindow(KeyWindow):
         self.sessions.add_part("versions", panels.kernel.editing)
         self.sessions.add_part("operators", panels.operators)
         self.sessions.add_part("accesses", panels.accesses)
+        self.sessions.leave_part("lessons", panels.learn)
         self.device_box.currentIndexChanged.connect(lambda _: self.device_chosen())
         offer_engines(self.device_box, word=self.session.options.python)
         self.engine.switched.connect(self.look_for_devices)

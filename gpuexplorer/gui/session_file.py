@@ -7,7 +7,7 @@ and what was there before can be brought back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ FILTER = f"GPU Explorer sessions (*{SUFFIX})"
 TICKETS = 64
 """Tickets that the runs of one file take at most."""
 BACK = "Back to what was here"
+NO_PARTS: Mapping[str, Part] = {}
 OCCUPIED = Notice("warning", "Another session file is still being worked on.")
 
 
@@ -97,8 +98,6 @@ class SessionFiles(QObject):
     replaced = Signal()
     changed = Signal()
     sources_asked = Signal()
-    left_taken = Signal()
-    """What the window before this one left is shown, or cannot be."""
 
     def __init__(
         self,
@@ -113,6 +112,8 @@ class SessionFiles(QObject):
         self._window, self._session, self._settings = window, session, settings
         self._view, self._show_view = view, show_view
         self._parts: dict[str, Part] = {}
+        self._left_parts: dict[str, Part] = {}
+        """Those for the next start alone."""
         self._tasks = Tasks(self)
         self._before: _Before | None = None
         self._start_live = False
@@ -135,6 +136,10 @@ class SessionFiles(QObject):
     def add_part(self, name: str, part: Part) -> None:
         """Keep another view's results in session files under a name."""
         self._parts[name] = part
+
+    def leave_part(self, name: str, part: Part) -> None:
+        """Keep a view's results for the next start, and in no session file of the user's."""
+        self._left_parts[name] = part
 
     # ---- whether it changed
 
@@ -219,7 +224,7 @@ class SessionFiles(QObject):
             return
         from gpuexplorer.exchange import write_error
 
-        work = self._writing(path)
+        work = self._writing(path, self._left_parts)
 
         def write(_: object) -> object:
             try:
@@ -231,12 +236,13 @@ class SessionFiles(QObject):
 
         self._tasks.do("saving the session", write, then)
 
-    def _writing(self, path: Path) -> Callable[[], Authored]:
-        """Return what writes the session as it is now, in any thread."""
+    def _writing(self, path: Path, also: Mapping[str, Part] = NO_PARTS) -> Callable[[], Authored]:
+        """Return what writes the session as it is now, with ``also``, in any thread."""
         from gpuexplorer.gui.model.replay import contents_of
         from gpuexplorer.gui.model.session_archive import write_session
 
-        shown, held, parts = self._shown(), self._held(), dict(self._parts)
+        shown, parts = self._shown(), {**self._parts, **also}
+        held = {name: part.held() for name, part in parts.items()}
         authored = self._authored()
 
         def work() -> Authored:
@@ -313,6 +319,8 @@ class SessionFiles(QObject):
         self._start_live, self._session.live_at_start = self._session.live_at_start, False
         ticket = self._session.requests.take_tickets(TICKETS)
         parts = dict(self._parts)
+        if self._left is not None:
+            parts |= self._left_parts
         origin = path.name if self._left is None else ""  # what was left was measured here
 
         def work(_: object) -> object:
@@ -349,11 +357,11 @@ class SessionFiles(QObject):
         if isinstance(outcome, ExplorerError):
             self._settings.forget_session(path)
             self.notice.emit(Notice("bad", f"{capital(str(outcome))}.", detail=outcome.detail))
-        if left is not None:
-            self.left_taken.emit()
 
     def _show_left(self, left: Left, opened: _Opened) -> None:
         """Show it with the user's own file, and measure on if that was so."""
+        for name, part in self._left_parts.items():
+            part.show_held(opened.parts.get(name))
         self._replace(opened, "showing what was here")
         self.path = Path(left.path) if left.path else None
         self._saved = None if left.modified else self._authored()

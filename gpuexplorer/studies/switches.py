@@ -40,11 +40,10 @@ from gpuexplorer.studies.running import How, Running, turns_words
 from gpuexplorer.studies.turns import Entry, InTurns, compared, measured_of
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.strict import suggestion
-from gpuexplorer.workloads.switches import read_switch
+from gpuexplorer.workloads.switches import COMPILING, read_switch
 from gpuexplorer.workloads.workload import Workload
 
 BASELINE = "baseline"
-COMPILING = ("compile", "xla", "jit", "tf_function")
 NO_SWITCHES = (
     "Switches belong to models of frameworks. Choose a workload such as MLP forward, or a variant "
     "that a framework computes."

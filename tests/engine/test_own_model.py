@@ -29,8 +29,10 @@ from tests.support.own_models import (
     HANGS,
     NO_ELEMENTS,
     ONLY_FLOAT32,
+    OVERWRITES,
     RANDOM,
     SETS_FLAGS,
+    TRAINS_ON_ITS_INPUTS,
     VARIED,
     workload_of,
     write,
@@ -166,6 +168,38 @@ def test_a_launch_may_be_several_iterations(bench: Bench) -> None:
     flops = [(r.throughput.flop_per_s or 0.0) * r.timing.median_s for r in (one, four)]
     assert flops[1] == pytest.approx(4 * flops[0])
     assert bench.run(VARIED, size={"iterations": 3}, variant="torch_training").verified
+
+
+@pytest.mark.parametrize("asked", [{}, {"precision": "bf16"}, {"cache": "cold"}], ids=str)
+def test_inputs_that_a_model_overwrites_are_set_back_before_each_step(
+    bench: Bench, asked: dict[str, Any]
+) -> None:
+    """Each step but the first was measured on what the one before had left."""
+    result = bench.run(OVERWRITES, **asked)
+    assert result.verified and result.timing.samples >= 3
+    said = "inputs that the model overwrites are set back before each step, outside the times"
+    assert said in result.timing.method
+    assert said not in bench.run(VARIED).timing.method
+
+
+def test_each_iteration_of_a_launch_goes_on_with_what_a_model_made_of_its_inputs(
+    bench: Bench,
+) -> None:
+    checks = OVERWRITES.replace("seen.abs().max() > 0", "seen.abs().max() > 2")
+    assert bench.run(checks, size={"iterations": 3}).verified
+
+
+def test_what_learns_its_shapes_from_its_inputs_leaves_them_as_they_were(bench: Bench) -> None:
+    lazy = TRAINS_ON_ITS_INPUTS.replace("Linear(width, ", "LazyLinear(")
+    assert bench.run(lazy).verified
+
+
+@pytest.mark.parametrize("switches", [{}, {"include_transfers": True}], ids=str)
+def test_a_training_step_that_overwrites_its_inputs_begins_with_them(
+    bench: Bench, switches: dict[str, bool]
+) -> None:
+    result = bench.run(TRAINS_ON_ITS_INPUTS, variant="torch_training", switches=switches)
+    assert result.verified and result.timing.samples >= 3
 
 
 def test_a_result_that_float64_contradicts_is_wrong(bench: Bench) -> None:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import cast
 
+import msgspec
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, Qt
 from PySide6.QtTest import QTest
@@ -14,6 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.cli import main
 from gpuexplorer.core.language import tr
+from gpuexplorer.gui import restart
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model import compare_file
 from gpuexplorer.gui.model.lessons import EXERCISE
@@ -476,3 +478,34 @@ def test_the_terminal_writes_a_lesson_as_a_session(tmp_path: Path) -> None:
     assert "let threads that are neighbours" in contents.document.notes
     held = compare_file.decode(contents.parts["comparison"], "")
     assert [one.config.block for one in held.contestants] == [(256, 1, 1), (1, 256, 1)]
+
+
+def test_what_was_measured_is_there_after_a_restart(
+    qtbot: QtBot, open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window()
+    view = learn_of(window, qtbot)
+    view.open_lesson("coalescing")
+    view.show_step(MEASURE)
+    measured(window, qtbot, "lessonMeasure_sectors")
+    view.show_step(DO)
+    press(window, "lessonStart")
+    measured(window, qtbot, "lessonCheck")
+    said = view.exercise.asks.text()
+    assert said and view.exercise.verdict.text() == "Not yet."
+    window.restart.begin()
+    until(qtbot, lambda: window.restart.left is not None and not window.isVisible())
+
+    left = window.restart.left
+    assert left is not None
+    monkeypatch.setenv(restart.VARIABLE, msgspec.json.encode(left).decode())
+    again = open_window()
+    until(qtbot, lambda: again.panels.learn.view is not None)
+    view = cast("LearnView", again.panels.learn.view)
+    until(qtbot, lambda: view.model.open is not None)
+    assert view.model.lesson.name == "coalescing" and view.step == DO
+    assert view.exercise.asks.text() == said
+    assert view.exercise.verdict.text() == "Not yet."
+    view.show_step(MEASURE)
+    assert not view.measure.charts["sectors"].isHidden()
+    assert view.measure.charts["speed"].isHidden()

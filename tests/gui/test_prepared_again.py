@@ -75,3 +75,19 @@ def test_what_was_measured_in_the_first_way_stays_as_a_run(
     assert second.record is not None
     assert second.record.prepared.method == "another way"
     assert live.past[-1].ticket == first.ticket
+
+
+def test_what_was_on_its_way_begins_no_run_that_nothing_would_end(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    """Live was paused meanwhile: its run began anew, and went on until the window closed."""
+    window.show()
+    session = window.session
+    first = wait_measured(qtbot, window)
+    assert first.prepared is not None
+    session.pause_live()
+    assert first.over
+    again = msgspec.structs.replace(first.prepared, method="another way")
+    window.listener.take_run_event(first, again)
+    assert session.live_model.current is first
+    assert first.prepared.method != "another way"

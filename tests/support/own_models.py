@@ -234,3 +234,39 @@ def write(folder: Path, text: str, name: str = "model.py") -> Path:
 def workload_of(folder: Path, text: str, name: str = "model.py") -> Workload:
     """Write a model's file and read it as a workload."""
     return own_workload(write(folder, text, name))
+
+
+OVERWRITES = """
+import torch
+
+class Net(torch.nn.Module):
+    def forward(self, x, *, seen):
+        if seen.abs().max() > 0:
+            raise AssertionError("the inputs are those that the launch before left")
+        seen.add_(1)
+        return x.mul_(1.5) + seen
+
+def build():
+    return Net(), {"x": torch.ones(4, 4), "seen": torch.zeros(4, 4)}
+"""
+"""A model that changes both of its inputs, and cannot be launched twice on them."""
+
+TRAINS_ON_ITS_INPUTS = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.inner = torch.nn.Linear(width, width)
+
+    def forward(self, x):
+        if x.max() > 0:
+            raise AssertionError("the inputs are those that the launch before left")
+        return self.inner(x.add_(1))
+
+def build(width=8):
+    return Net(width), torch.zeros(2, width)
+
+def loss(output):
+    return output.square().mean()
+"""

@@ -28,7 +28,7 @@ from gpuexplorer.workloads.workload import MODEL_FILE
 
 LEARNING_RATE = 1e-3
 """Of the optimiser's step (SGD); its time does not depend on it."""
-WEIGHTS, LOSS = "weights", "loss"
+WEIGHTS, INPUT, LOSS = "weights", "input", "loss"
 _FORWARD, _TRAINING = OWN_MODELS
 
 
@@ -48,8 +48,11 @@ class OwnModel(TorchModel):
         self._call: Callable[..., Any] | None = None
         self._args: tuple[Any, ...] = ()
         self._kwargs: dict[str, Any] = {}
-        self._held: list[Any] = []
-        """Weights and buffers as they were written, on the device, for ``reset``."""
+        self._overwritten: frozenset[int] = frozenset()
+        """Numbers of the inputs that an iteration changes."""
+        self._held: list[tuple[Any, Any]] = []
+        """What ``reset`` sets back, beside what was written there: weights and buffers of a
+        training step, and inputs that are overwritten."""
 
     # ---- the textbook program
 
@@ -78,6 +81,7 @@ class OwnModel(TorchModel):
             self._count()
         with self.mode():
             self._compile()
+            self.reset()
             began = perf_counter()
             self.step()
             self.wait()
@@ -90,8 +94,9 @@ class OwnModel(TorchModel):
         sizes = {name: self.plan.config.size[name] for name in self.declared.sizes}
         built = self.file.build(sizes, self.plan.config.seed)
         if any(self.torch.nn.parameter.is_lazy(p) for p in built.module.parameters()):
+            args, kwargs = self._copied(built, lambda tensor: tensor.clone())
             with self.torch.no_grad():
-                built.module(*built.args, **built.kwargs)  # lazy layers learn their shapes
+                built.module(*args, **kwargs)  # lazy layers learn their shapes
         return built
 
     def converted(self, dtype: Any) -> Any:
@@ -117,9 +122,14 @@ class OwnModel(TorchModel):
                 made = made.contiguous(memory_format=self.torch.channels_last)
             return made
 
-        args = tuple(mapped(self.torch, value, moved) for value in self.built.args)
-        kwargs = {k: mapped(self.torch, v, moved) for k, v in self.built.kwargs.items()}
-        return args, kwargs
+        return self._copied(self.built, moved)
+
+    def _copied(
+        self, built: Built, change: Callable[[Any], Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the example inputs with every tensor changed."""
+        args = tuple(mapped(self.torch, value, change) for value in built.args)
+        return args, {k: mapped(self.torch, v, change) for k, v in built.kwargs.items()}
 
     def _new_optimizer(self, module: Any) -> Any:
         fused = bool(self.switches.get("fused_optimizer", False))
@@ -153,10 +163,19 @@ class OwnModel(TorchModel):
                     own.data = self._as_own(master).to(
                         device=self.place, dtype=self._type_of(master), copy=True
                     )
-            if self.trains:
-                self._held = [own.detach().clone() for own, _ in self._pairs()]
-        self._args, self._kwargs = self.example_inputs(self.dtype)
+            self._args, self._kwargs = self.example_inputs(self.dtype)
+            kept = [own for own, _ in self._pairs()] if self.trains else []
+            kept += [one for index, one in enumerate(self._inputs()) if index in self._overwritten]
+            self._held = [(one, one.detach().clone()) for one in kept]
         self.wait()
+
+    def _inputs(self) -> list[Any]:
+        return tensors_in(self.torch, (self._args, self._kwargs))
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether an iteration changes its inputs."""
+        return bool(self._overwritten)
 
     def _pairs(self) -> Iterator[tuple[Any, Any]]:
         """Yield weights and buffers of the run beside their masters."""
@@ -173,10 +192,10 @@ class OwnModel(TorchModel):
         return self.dtype if master.is_floating_point() else master.dtype
 
     def reset(self) -> None:
-        """Set weights and buffers back to what was written."""
+        """Set what an iteration changes back to what was written."""
         with self.torch.no_grad():
-            for (own, _), held in zip(self._pairs(), self._held, strict=True):
-                own.copy_(held)
+            for one, written in self._held:
+                one.copy_(written)
 
     def read(self, results: Any, names: tuple[str, ...]) -> dict[str, HostArray]:
         """Copy results to the host, halves as float32."""
@@ -284,8 +303,7 @@ class OwnModel(TorchModel):
 
     def _bind(self) -> ModelStep:
         step = super()._bind()
-        if self.trains:
-            self.reset()  # recording a graph has learnt
+        self.reset()  # recording a graph has run it
         return step
 
     def _compile(self) -> None:
@@ -301,6 +319,7 @@ class OwnModel(TorchModel):
         )
         self._bound = None
         for _ in range(STEPS):
+            self.reset()
             self.step()
         self.wait()
 
@@ -321,17 +340,33 @@ class OwnModel(TorchModel):
         self.wait()
         if self.trains:
             self._check_loss(results)
+        self._look_for_overwritten()
         read, write, arrays = self._arrays(results)
         self.plan = msgspec.structs.replace(
             self.plan,
             arrays=arrays,
-            reset=(WEIGHTS,) if self.trains else (),
+            reset=(
+                *((WEIGHTS,) if self.trains else ()),
+                *(_numbered(INPUT, index) for index in sorted(self._overwritten)),
+            ),
             flops=flops,
             fewer_flops=any("convolution" in op for op in counted),
             compulsory_read_B=float(read),
             compulsory_write_B=float(write),
         )
         self._bound = None
+
+    def _look_for_overwritten(self) -> None:
+        """Note which inputs the iteration before has changed, and hold what they were."""
+        present = self._inputs()
+        written = tensors_in(self.torch, self.example_inputs(self.dtype))
+        found = [
+            index
+            for index, (one, other) in enumerate(zip(present, written, strict=False))
+            if _changed(one, other)
+        ]
+        self._overwritten = frozenset(found)
+        self._held += [(present[index], written[index]) for index in found]
 
     def _check_loss(self, loss: Any) -> None:
         torch = self.torch
@@ -349,9 +384,9 @@ class OwnModel(TorchModel):
         own = [p for p, _ in self._pairs()]
         weights_B = sum(p.numel() * p.element_size() for p in own)
         arrays = [_array(WEIGHTS, (weights_B,), 1, "in")] if weights_B else []
-        inputs = tensors_in(self.torch, (self._args, self._kwargs))
+        inputs = self._inputs()
         for index, tensor in enumerate(inputs):
-            arrays.append(_array(_numbered("input", index), tuple(tensor.shape),
+            arrays.append(_array(_numbered(INPUT, index), tuple(tensor.shape),
                                  tensor.element_size(), "in"))  # fmt: skip
         names = self._outputs(results)
         outputs = self.results_of(results)
@@ -365,6 +400,19 @@ class OwnModel(TorchModel):
         if self.trains:
             return [LOSS]
         return [_numbered("output", i) for i in range(len(self.results_of(results)))]
+
+
+def _changed(one: Any, written: Any) -> bool:
+    """Whether a tensor holds anything else than was written; one of another shape cannot be set
+    back.
+    """
+    if one.shape != written.shape:
+        return False
+    try:
+        same = (one == written) | ((one != one) & (written != written))
+        return not bool(same.all())
+    except Exception:  # noqa: BLE001 - some kinds of tensors cannot be compared
+        return False
 
 
 def _array(name: str, shape: tuple[int, ...], itemsize_B: int, role: Any) -> ArrayPlan:

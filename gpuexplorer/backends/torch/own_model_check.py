@@ -70,6 +70,7 @@ def like_fp32(model: OwnModel) -> tuple[bool | None, str]:
     if model.trains:
         return None, "a training step changes what it would be held against"
     with model.mode():
+        model.reset()
         own = _named(model, model.step())
         model.wait()
     set_flags(torch)
@@ -97,6 +98,8 @@ def _run(model: OwnModel, dtype: Any, *, seed: int) -> Named:
     torch.manual_seed(seed)
     if not model.trains:
         with torch.no_grad():
+            for _ in range(model.iterations - 1 if model.overwrites else 0):
+                module(*args, **kwargs)
             return _results(torch, tensors_in(torch, module(*args, **kwargs)))
     weights = [p for p in module.parameters() if p.requires_grad]
     optimizer = torch.optim.SGD(weights, lr=LEARNING_RATE)

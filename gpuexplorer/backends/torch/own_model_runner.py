@@ -17,6 +17,7 @@ from gpuexplorer.backends.torch.own_model import OwnModel
 from gpuexplorer.core.result import Arithmetic, Verification
 
 Made = TypeVar("Made")
+SET_BACK = "inputs that the model overwrites are set back before each step, outside the times"
 
 
 class OwnRunner(TorchModelRunner):
@@ -49,6 +50,13 @@ class OwnRunner(TorchModelRunner):
         super().build()
         self.plan = self._own.plan
 
+    @property
+    def method(self) -> str:
+        """How launches are timed, and that inputs are set back, where that is so."""
+        if not self._own.overwrites:
+            return super().method
+        return f"{super().method}; {SET_BACK}"
+
     def _surviving(self, doing: str, work: Callable[[], Made]) -> Made:
         """Do something with the user's code and tell its failures with file and line."""
         with self._own.file.running(doing):
@@ -65,6 +73,7 @@ class OwnRunner(TorchModelRunner):
 
         own = self._own
         with own.mode():
+            own.reset()
             kernels = evidence.kernel_names(own) if own.kind == "gpu" else []
         same, why_not = like_fp32(own)
         return evidence.arithmetic_of(own, same, why_not, kernels)

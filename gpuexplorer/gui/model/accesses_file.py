@@ -71,7 +71,7 @@ def decode(data: bytes, origin: str) -> HeldAccesses:
         check_config(found.against)
     for one in (found.profile, found.beside):
         if one is not None:
-            _check(one)
+            check_profile(one)
     try:  # as they are shown
         sheet_of(found.profile, found.beside)
         place_words(found.profile)
@@ -81,7 +81,7 @@ def decode(data: bytes, origin: str) -> HeldAccesses:
     return HeldAccesses(found.profile, found.beside, found.against, origin)
 
 
-def _check(profile: AccessProfile) -> None:
+def check_profile(profile: AccessProfile) -> None:
     """Raise InputError for what no launch can have, and for places that are none."""
     check_config(profile.config)
     block, grid, look = profile.block, profile.grid, profile.look

@@ -95,7 +95,7 @@ def decode(data: bytes, origin: str) -> HeldComparison:
     if not document.reference < len(document.contestants):
         raise InputError("the comparison's reference does not take part")
     if document.result is not None:
-        _check_result(document.result, document.reference, len(document.contestants))
+        check_result(document.result, document.reference, len(document.contestants))
     return HeldComparison(
         contestants=document.contestants,
         reference=document.reference,
@@ -114,7 +114,8 @@ def _check_names(config: RunConfig, run: RunResult | None) -> None:
         check_config(run.config)
 
 
-def _check_result(result: ComparisonResult, reference: int, number: int) -> None:
+def check_result(result: ComparisonResult, reference: int, number: int) -> None:
+    """Raise InputError for a result that is none of so many contestants."""
     if result.schema != COMPARISON_SCHEMA:
         raise InputError("the comparison is of an unknown format")
     if len(result.contestants) != number or result.reference != reference:

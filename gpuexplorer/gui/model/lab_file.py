@@ -33,14 +33,15 @@ def encode(held: Sequence[Held[Study]]) -> bytes:
 def decode(data: bytes, origin: str) -> tuple[Held[Study], ...]:
     """Return the studies that a file holds; InputError when they do not hold together."""
     document = decode_part(data, _Document, SCHEMA, "the Lab's studies")
-    found = tuple(Held(_study(bytes(raw)), origin=origin) for raw in document.studies)
+    found = tuple(Held(study_of(bytes(raw)), origin=origin) for raw in document.studies)
     kinds = [kind_of(one.result).name for one in found]
     if len(set(kinds)) != len(kinds):
         raise InputError("the Lab has a study twice")
     return found
 
 
-def _study(data: bytes) -> Study:
+def study_of(data: bytes) -> Study:
+    """Return a study; InputError when it does not hold together."""
     study: Study = part_file.decode(data, DOCUMENTS, "a study of the Lab")
     if study.schema != STUDY_SCHEMA:
         raise InputError("a study of the Lab is of another version")

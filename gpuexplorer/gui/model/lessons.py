@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.lessons.lesson import Lesson
+from gpuexplorer.core.studies import Study
+from gpuexplorer.gui.model.lessons_file import HeldLessons, Kept
+from gpuexplorer.lessons.lesson import Lesson, kind_of_ask
 from gpuexplorer.lessons.loader import load_lessons
-from gpuexplorer.lessons.measured import Measured
+from gpuexplorer.lessons.measured import Compared, Compiled, Counted, Measured, Studied
+from gpuexplorer.lessons.measuring import OWN, START
+from gpuexplorer.lessons.outcome import asks_of, claims_of, guess_outcome
 from gpuexplorer.lessons.progress import (
     Done,
     Progress,
@@ -20,6 +24,7 @@ from gpuexplorer.lessons.progress import (
     read_progress,
     state_words,
 )
+from gpuexplorer.studies import kind_of
 from gpuexplorer.workloads.workload import Workload
 
 EXERCISE = "exercise"
@@ -101,6 +106,34 @@ class LessonsModel:
         if whole:
             self._keep()
 
+    def held(self, step: int) -> HeldLessons | None:
+        """Return what was measured, with the open lesson at a step; None for nothing of these."""
+        found = self.results
+        if not (found.measured or found.exercise or self.open is not None):
+            return None
+        return HeldLessons(
+            measured={name: dict(one) for name, one in found.measured.items()},
+            exercise=dict(found.exercise),
+            checked=dict(found.checked),
+            lesson=self.open.name if self.open is not None else "",
+            step=step,
+        )
+
+    def bring(self, held: HeldLessons, workloads: dict[str, Workload]) -> None:
+        """Take in what an earlier window measured, where it is of the lessons as they are now."""
+        results = LessonResults()
+        for name, lesson in self.lessons.items():
+            for measure, kept in held.measured.get(name, {}).items():
+                one = _read(lesson, kept, workloads)
+                if _is_of(lesson, measure, one):
+                    results.measured.setdefault(name, {})[measure] = one
+            checked, own = held.exercise.get(name), held.checked.get(name)
+            if checked is not None and own is not None:
+                one = _read(lesson, checked, workloads)
+                if _is_of(lesson, EXERCISE, one):
+                    results.exercise[name], results.checked[name] = one, own
+        self.results = results
+
     def next_of(self, lesson: Lesson) -> Lesson | None:
         """Return the lesson after another; None after the last."""
         names = list(self.lessons)
@@ -113,3 +146,43 @@ class LessonsModel:
 
     def _keep(self) -> None:
         self.trouble = keep_progress(self.progress)
+
+
+def _read(lesson: Lesson, kept: Kept, workloads: dict[str, Workload]) -> Measured:
+    """Return a measurement whose words a lesson reads."""
+    if isinstance(kept, Study):
+        return Studied(kept, lambda word: lesson.request(word, workloads)[0])
+    return kept
+
+
+def _is_of(lesson: Lesson, name: str, found: Measured) -> bool:
+    """Return whether a lesson, as it is now, measures this under a name."""
+    manifest = lesson.manifest
+    if name != EXERCISE and name not in manifest.measures:
+        return False
+    measure = manifest.measures.get(name)
+    words = (START, OWN) if measure is None else tuple(measure.words)
+    kind = kind_of_ask(manifest.exercise.asks[0]) if measure is None else measure.kind
+    if isinstance(found, Studied):
+        fits = measure is not None and measure.study == kind_of(found.study).name
+    elif isinstance(found, Compared):
+        fits = kind == "compare" and found.words == words
+    else:  # of which perhaps not all was done
+        assert isinstance(found, Counted | Compiled)
+        wanted = "accesses" if isinstance(found, Counted) else "compile"
+        fits = kind == wanted and found.words == words[: len(found.words)]
+    return fits and _can_be_told(lesson, name, found)
+
+
+def _can_be_told(lesson: Lesson, name: str, found: Measured) -> bool:
+    """Return whether a lesson can say what it says of a measurement."""
+    told: Mapping[str, Measured] = {name: found}
+    try:
+        if name == EXERCISE:
+            asks_of(lesson, found)
+        else:
+            claims_of(lesson, told)
+            guess_outcome(lesson, None, told)
+    except (ValueError, ArithmeticError, LookupError, TypeError):
+        return False
+    return True

@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from gpuexplorer.analysis.static import KernelAnalysis
 from gpuexplorer.core.accesses import AccessProfile, AccessRow, CompiledAccesses
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
@@ -33,6 +34,7 @@ _QUOTED_IN: dict[type, dict[str, int]] = {
     AccessProfile: {"entry": MAX_TEXT},
     AccessRow: {"text": MAX_TEXT},
     CompiledAccesses: {"unknown": MAX_TEXT},
+    KernelAnalysis: {"name": MAX_TEXT},
 }
 """The same of one document alone: kernels of templates by their names, and a source's own text."""
 _MARKUP = re.compile(r"<[A-Za-z/!?]")

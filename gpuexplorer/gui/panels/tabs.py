@@ -165,6 +165,16 @@ class OperatorsTab(KeptTab):
         return operators_file
 
 
+class LessonsTab(KeptTab):
+    """The lessons, which are kept for the next start alone."""
+
+    def codec(self) -> Codec:
+        """Return what reads and writes what was measured for lessons."""
+        from gpuexplorer.gui.model import lessons_file
+
+        return lessons_file
+
+
 class AccessesTab(KeptTab):
     """The accesses of a warp; ``restored`` and ``requests_counted`` are its view's."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
@@ -26,7 +26,8 @@ from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.gui.export import Exported, drawn
 from gpuexplorer.gui.model.lesson_session import VIEWS, lesson_session
-from gpuexplorer.gui.model.lessons import EXERCISE, LessonResults, LessonsModel
+from gpuexplorer.gui.model.lessons import EXERCISE, LessonsModel
+from gpuexplorer.gui.model.lessons_file import HeldLessons
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.views.lesson_job import LessonJob, Work
@@ -214,19 +215,20 @@ class LearnView(QStackedWidget):
             row.addWidget(button)
         return foot
 
-    # ---- in another window of this process
+    # ---- at the next start
 
-    def recorded(self) -> object:
+    def held(self) -> HeldLessons | None:
         """Return what was measured, and the lesson that is open with its step."""
-        opened = self.model.open
-        return self.model.results, "" if opened is None else opened.name, self.step
+        return self.model.held(self.step)
 
-    def show_recorded(self, recorded: object) -> None:
-        """Show what another window of this process had."""
-        self.model.results, name, step = cast("tuple[LessonResults, str, int]", recorded)
-        if name in self.model.lessons:
-            self.open_lesson(name)
-            self.show_step(step)
+    def show_held(self, held: HeldLessons | None) -> None:
+        """Show what the window before this one had."""
+        if held is None:
+            return
+        self.model.bring(held, self._workloads)
+        if held.lesson in self.model.lessons:
+            self.open_lesson(held.lesson)
+            self.show_step(held.step)
 
     # ---- which lesson, which step
 
