@@ -20,6 +20,7 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.fields import Amount
+from gpuexplorer.core.knobs import TRANSFERS
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
 from gpuexplorer.core.studies import Measured, Speedup, Study
@@ -547,5 +548,6 @@ KIND = StudyKind(
     choices=(Choice("variants", "--variants", "V,..", "which rungs and libraries (default: all "
                     "that run on the device)", also=("--variant",), title="Rungs and libraries",
                     too_few="no variant is ticked", offers=lambda scene: scene.variant_offers()),),
-    varies=("variant", "block", "tunables", "switches"), without=("block", "tunable", "switch"),
+    varies=("variant", "block", "tunables", "switches"),
+    without=("block", "tunable", "switch", TRANSFERS),
 )  # fmt: skip

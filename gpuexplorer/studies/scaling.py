@@ -19,6 +19,7 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.fields import Count
 from gpuexplorer.core.intervals import t_975
+from gpuexplorer.core.knobs import TRANSFERS
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import AtSize, Measured, SizesStudy
 from gpuexplorer.core.units import count, listed, percent, plural, quantity
@@ -250,5 +251,5 @@ KIND = StudyKind(
     choices=(Choice("variants", "--variants", "V,..", "which variants (default: --variant, or all "
                     "that run on the device)", title="Variants", too_few="no variant is ticked",
                     offers=lambda scene: scene.variant_offers()),),
-    varies=("variant",), subject=lambda s: f"{s.workload} · {s.precision}",
+    varies=("variant",), without=(TRANSFERS,), subject=lambda s: f"{s.workload} · {s.precision}",
 )  # fmt: skip

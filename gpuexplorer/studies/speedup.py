@@ -19,6 +19,7 @@ from gpuexplorer.charts.studies_words import size_words
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.fields import Amount
+from gpuexplorer.core.knobs import TRANSFERS
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import AtSize, Measured, SizesStudy, Speedup
 from gpuexplorer.core.units import count, listed
@@ -281,6 +282,6 @@ KIND = StudyKind(
     "with all that it takes to bring them there and back.",
     command="CPU against GPU over a range of sizes: speed-up, and where the GPU breaks even",
     document=SpeedupStudy, lab=SpeedupLab, sheet=sheet, chart=chart, finding=finding,
-    choices=(TWO_DEVICES,), over_sizes=True, varies=("device", "threads"),
+    choices=(TWO_DEVICES,), over_sizes=True, varies=("device", "threads"), without=(TRANSFERS,),
     subject=lambda study: f"{study.first.label} and {study.second.label}",
 )  # fmt: skip
