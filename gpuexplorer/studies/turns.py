@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +19,7 @@ from gpuexplorer.core.studies import Measured
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.engine.interleave import Interleaving, Measures, TurnContestant
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.search.outcome import MOST_FAILURES, passes
+from gpuexplorer.search.outcome import Failures
 from gpuexplorer.studies.running import How
 from gpuexplorer.workloads.workload import Workload
 
@@ -99,7 +98,7 @@ class InTurns:
             seed=self._how.seed,
             on_turn=self._turn,
         )
-        failures = Counter[int]()
+        failures = Failures()
         while self._turns.rounds < self.rounds and self.running:
             self._taken = 0
             try:
@@ -109,8 +108,7 @@ class InTurns:
             except ExplorerError as error:  # the round is lost
                 self._expect(self._taken)
                 place = self._slots[self._turns.current]
-                failures[place] += 1
-                if failures[place] >= MOST_FAILURES or not passes(error):
+                if not failures.once_more(place, error):
                     self._drop(place, error)  # it rests from now on
             else:
                 failures.clear()
@@ -207,13 +205,12 @@ class InTurns:
             allow_long=self._how.allow_long,
             keep_arrays=True,
         )
-        failures = 0
+        failures = Failures()
         while True:
             try:
                 return session.measure(entry.config, self._workload, options)
             except ExplorerError as error:
-                failures += 1
-                if failures >= MOST_FAILURES or not passes(error):
+                if not failures.once_more(0, error):
                     raise
                 self._expect(1)
                 self._step(f"{entry.label}: first run")
