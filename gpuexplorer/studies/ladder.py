@@ -43,7 +43,7 @@ from gpuexplorer.results.study import (
 from gpuexplorer.search.tune_keep import find_tuned, with_tuned
 from gpuexplorer.studies.kind import Choice, StudyKind
 from gpuexplorer.studies.running import How, Running, turns_words
-from gpuexplorer.studies.turns import Entry, InTurns, measured_of
+from gpuexplorer.studies.turns import Entry, InTurns, measured_of, with_dropped
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.rungs import problem_of, rungs_below
@@ -240,7 +240,7 @@ class LadderLab(Running[LadderStudy]):
         unit, roof, words = self._roof()
         rounds = turns.rounds_done if turns is not None else 0
         device = find_device(self._devices, self._first.device)
-        return LadderStudy(
+        study = LadderStudy(
             **self._head(f"{self.workload.manifest.title}: the ladder", rounds),
             device=f"{device.name} · {device.driver}", config=self._first, unit=unit,
             notes=(turns_words(rounds, fewer=turns is not None and turns.fewer), *self._own_notes,
@@ -248,6 +248,7 @@ class LadderLab(Running[LadderStudy]):
             library=library, roof=roof, roof_words=words, runs=list(runs.values()),
             rungs=tuple(self._rung(name, runs, places, library, unit) for name in self._names),
         )  # fmt: skip
+        return study if turns is None else with_dropped(study, [turns])
 
     def _rung(
         self, name: str, runs: Mapping[str, RunResult], places: Mapping[str, int],

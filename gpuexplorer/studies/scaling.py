@@ -27,7 +27,7 @@ from gpuexplorer.results.study import FIGURES, REMARKS, TIME_TIP, file_only, siz
 from gpuexplorer.studies.kind import Choice, StudyKind
 from gpuexplorer.studies.over_sizes import OverSizes
 from gpuexplorer.studies.running import How
-from gpuexplorer.studies.turns import measured_of
+from gpuexplorer.studies.turns import measured_of, with_dropped
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
 
@@ -126,7 +126,7 @@ class ScalingLab(OverSizes[ScalingStudy]):
                 skipped=self.skipped(size),
             ) for size in self.sizes
         )  # fmt: skip
-        return ScalingStudy(
+        study = ScalingStudy(
             **self.head(f"{self.workload.manifest.title}: time against {self.symbol}",
                         "An exponent's interval is that of the line through the logarithms of the "
                         "medians."),
@@ -136,6 +136,7 @@ class ScalingLab(OverSizes[ScalingStudy]):
             growth=tuple(growth_of(name, self.symbol, points) for name in self._configs),
             borders=self._borders,
         )  # fmt: skip
+        return with_dropped(study, self._turns.values())
 
     @cached_property
     def _borders(self) -> dict[str, int]:

@@ -28,7 +28,7 @@ from gpuexplorer.studies.kind import StudyKind
 from gpuexplorer.studies.over_sizes import OverSizes
 from gpuexplorer.studies.running import How
 from gpuexplorer.studies.sides import TWO_DEVICES, Side, side_of, two_sides
-from gpuexplorer.studies.turns import measured_of
+from gpuexplorer.studies.turns import measured_of, with_dropped
 from gpuexplorer.workloads.workload import Workload
 
 WAYS: tuple[tuple[str, str, str, Role], ...] = (
@@ -118,13 +118,14 @@ class SpeedupLab(OverSizes[SpeedupStudy]):
                        self.symbol, second.device, how)
             if self._turns else None for _, field, how, _ in WAYS
         ]  # fmt: skip
-        return SpeedupStudy(
+        study = SpeedupStudy(
             **self.head(f"{self.workload.manifest.title}: {first.device} against {second.device}",
                         "With transfers: allocate, copy there, launch, copy back, free, for every "
                         "launch; the first device has its data at hand."),
             device=" · ".join(dict.fromkeys((first.name, second.name))), first=first,
             second=second, points=points, break_even=evens[0], break_even_with=evens[1],
         )  # fmt: skip
+        return with_dropped(study, self._turns.values())
 
     def _point(self, size: int) -> SizePoint:
         found: dict[str, Any] = {p: measured_of(run) for p, run in self.results(size).items()}
