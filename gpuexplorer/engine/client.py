@@ -339,6 +339,8 @@ class Engine:
             )
         if self._run is not None and not self._sent and self._workload is not None:
             self._sent = True
+            if self._deadlines.overdue_at is None and self._deadlines.stopping_since is None:
+                self._deadlines.look()  # as it may be at still, to have its device open
             source = None
             if self._workload.sha256 not in self._process.sent_workloads:
                 self._process.sent_workloads.add(self._workload.sha256)
@@ -368,6 +370,8 @@ class Engine:
     def _devices_answered(self) -> None:
         self._wants_devices = self._asked_devices = False
         self._deadlines.overdue_at = None
+        if self._run is not None and self._sent:
+            self._deadlines.look()
 
     def _welcome(self, welcome: protocol.Welcome) -> None:
         process = self._process

@@ -177,6 +177,42 @@ def test_an_engine_whose_devices_never_answer_is_given_up(
     assert watched.devices().devices
 
 
+def test_a_run_that_an_engine_does_not_begin_is_asked_of_a_fresh_one(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where it opens its device meanwhile and the driver waits: the run waited without end."""
+    chosen = config(watched.devices(), size={"N": 64})
+    process = watched.engine._process
+    assert process is not None
+    monkeypatch.setattr(deadline, "DEVICES_DEADLINE_S", 0.1)
+    monkeypatch.setattr(process, "send", lambda message: None)
+    generation = watched.engine.run(chosen, MATMUL, RunOptions(seconds=0.1))
+    lost = watched.wait(EngineLost)
+    assert isinstance(lost, EngineLost)
+    assert (lost.kind, lost.restarting, lost.generation) == ("hang", True, 0)
+    assert "a GPU or its driver may hang" in lost.reason
+    monkeypatch.undo()
+    finished = watched.wait(protocol.Finished)
+    assert isinstance(finished, protocol.Finished) and finished.generation == generation
+
+
+def test_a_run_that_waits_behind_a_look_for_devices_has_a_deadline_too(watched: Watched) -> None:
+    chosen = config(watched.devices(), size={"N": 64})
+    watched.engine.list_devices()
+    watched.engine.run(chosen, MATMUL, RunOptions(seconds=0.1))
+    deadlines, due = watched.engine._deadlines, list[bool]()
+    take = watched.engine._on_event
+
+    def look(event: Event) -> None:
+        if isinstance(event, protocol.Devices):
+            due.append(deadlines.overdue_at is not None)
+        take(event)
+
+    watched.engine._on_event = look
+    watched.wait(protocol.Finished)
+    assert due == [True]
+
+
 def test_a_look_for_devices_that_waits_for_a_run_has_its_time_afterwards(watched: Watched) -> None:
     watched.engine.run(config(watched.devices(), size={"N": 128}), MATMUL)
     watched.wait(protocol.Samples)
@@ -407,6 +443,8 @@ def test_whoever_polls_has_a_turn_however_much_an_engine_tells(watched: Watched)
         ("measure", False, "a launch did not end within 10 s", "--deadline"),
         ("build", False, "while the engine was at 'build'", "--deadline"),
         ("memory", False, "while the engine was at 'memory'", "--deadline"),
+        ("accesses", False, "while the engine was at 'accesses'", "--deadline"),
+        ("operators", False, "while the engine was at 'operators'", "--deadline"),
         ("check", False, "looking for devices did not end within 10 s", "--deadline"),
         ("upload", False, "while the engine was at 'upload'", ""),
     ],
