@@ -62,8 +62,14 @@ from gpuexplorer.search.call import (
     with_partial,
     workload_of,
 )
+from gpuexplorer.search.compare import AT_MOST_S as COMPARE_S
 from gpuexplorer.search.compare import Comparing, Standing
-from gpuexplorer.search.contestants import contestants_of, one_number_of_threads, read_words
+from gpuexplorer.search.contestants import (
+    check_followed,
+    contestants_of,
+    one_number_of_threads,
+    read_words,
+)
 from gpuexplorer.search.engines import Engines
 from gpuexplorer.search.measuring import AT_MOST_S, SAMPLES, Measuring
 from gpuexplorer.search.side_by_side import SideBySide
@@ -146,11 +152,11 @@ def run(
             return session.measure(config, chosen, options, on_progress=on_progress).result()
 
 
-@arguments()
+@arguments(seconds=optional(limits.SECONDS.check))
 def compare(
     *contestants: str | RunResult,
     workload: str | None = None,
-    seconds: float = 20.0,
+    seconds: float | None = None,
     rounds: int | None = None,
     tolerance: float = 0.005,
     fail_if_slower: float | None = None,
@@ -169,7 +175,7 @@ def compare(
     is measured again. What a word leaves open is as ``workload`` and all the others say, or else as
     in the first run. A word may name its engine, such as ``"torch,engine=torch-2.11"``: then each
     engine is a process of its own, and one measures at a time. It ends when every verdict is clear,
-    after ``seconds`` at the latest, or after exactly so many ``rounds``. Ratios within
+    after ``seconds`` at the latest (20), or after exactly so many ``rounds``. Ratios within
     ``tolerance`` of 1 are the same; with ``fail_if_slower`` (such as 0.05) each contestant's
     ``too_slow`` says whether it is slower by more, with confidence. ``on_round`` is called
     with each contestant's standing. ``stored`` takes stored runs and results as they are, on
@@ -192,6 +198,10 @@ def compare(
         contestants, request, trusted(kernels, trust=trust),
         as_stored=stored, said=said, engine=python,
     )  # fmt: skip
+    own = [f"'{name}'" for name in said]
+    given = {"seconds": seconds, "threads": threads}
+    measuring = [f"'{name}'" for name, value in given.items() if value is not None]
+    check_followed(wanted, own, measuring, "'stored'" if stored else None)
     if stored:
         runs = [one.stored for one in wanted if one.stored is not None]
         if len(runs) < len(wanted):
@@ -214,7 +224,7 @@ def compare(
         )
         measures = [engines.measures(one.engine) for one in compared]
         with with_partial(lambda: comparing.result() if comparing.rounds else None):
-            comparing.measure(measures, seconds=seconds, on_round=on_round)
+            comparing.measure(measures, seconds=seconds or COMPARE_S, on_round=on_round)
     return comparing.result()
 
 

@@ -32,7 +32,6 @@ from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import (
     count,
-    listed,
     percent,
     plural,
     quantity,
@@ -53,6 +52,7 @@ from gpuexplorer.search.compare import (
 )
 from gpuexplorer.search.contestants import (
     ContestantRequest,
+    check_followed,
     contestants_of,
     one_number_of_threads,
     read_words,
@@ -151,20 +151,11 @@ def _check_followed(wanted: Sequence[ContestantRequest], options: argparse.Names
             "--rounds counts turns, and with --stored nothing is measured in turns",
             remedy="leave one of the two out",
         )
-    if not all(one.stored for one in wanted):
-        return
-    given = [knob.option for knob in said_knobs(options) if knob.field != "threads"]
-    if given:
-        raise InputError(
-            f"only stored runs are compared, which have their own {listed(given)}",
-            remedy="leave that out, or name a configuration",
-        )
-    given = [name for name in ("--seconds", "--threads") if getattr(options, name[2:]) is not None]
-    if options.stored and given:
-        raise InputError(
-            f"stored runs are taken as they are, and nothing is measured for {listed(given)}",
-            remedy="leave that out, or leave --stored out",
-        )
+    measuring = [o for o in ("--seconds", "--threads") if getattr(options, o[2:]) is not None]
+    check_followed(
+        wanted, [knob.option for knob in said_knobs(options) if knob.field != "threads"],
+        measuring, "--stored" if options.stored else None,
+    )  # fmt: skip
 
 
 # ---- stored runs as they are

@@ -31,5 +31,10 @@ def said_deadline_s() -> float | None:
 
 
 def devices_deadline_s() -> float:
-    """Return how long looking for devices may take: as was said, but no less than the usual."""
-    return max(DEVICES_DEADLINE_S, said_deadline_s() or 0.0)
+    """Return how long looking for devices may take."""
+    return at_least_s(DEVICES_DEADLINE_S)
+
+
+def at_least_s(usual_s: float) -> float:
+    """Return how long something may take: as was said, but no less than the usual."""
+    return max(usual_s, said_deadline_s() or 0.0)

@@ -54,6 +54,16 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """Why the time cannot be true; such a run never wins."""
 
 
+class Dropped(msgspec.Struct, frozen=True, kw_only=True):
+    """One that failed for good after some rounds, with what was measured of it by then."""
+
+    label: str
+    reason: str
+    rounds: int
+    """How many turns it took."""
+    measured: Measured
+
+
 class Study(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
     """What all studies have; each kind adds its own and a tag."""
 
@@ -70,6 +80,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
     """``user``: it was stopped; ``error``: an error ended it. It holds what was measured before."""
     notes: tuple[str, ...] = ()
     """How it was measured, and what a reader should know of it, a sentence each."""
+    dropped: tuple[Dropped, ...] = ()
+    """Those that failed after some rounds; nothing is held against them."""
     runs: list[RunResult] = []
 
     def run(self, measured: Measured | None) -> RunResult | None:

@@ -32,10 +32,12 @@ from gpuexplorer.engine.death import (
     killed_for_memory,
     what_to_do,
 )
+from gpuexplorer.engine.device_look import DeviceLook
 from gpuexplorer.engine.failed_start import FailedStart
 from gpuexplorer.engine.machine import ended_with
 from gpuexplorer.engine.own_model_loss import FileLoss, ended_by_file
 from gpuexplorer.engine.process import EngineProcess, engine_start
+from gpuexplorer.engine.reconnecting import LinkWatch
 from gpuexplorer.workloads.loader import own_root
 from gpuexplorer.workloads.trust import agreed
 from gpuexplorer.workloads.workload import Workload
@@ -50,10 +52,6 @@ DRAIN_S = 0.05
 MOST_WAITING = 300
 """Messages that wait to be handled, five seconds' worth of samples, before the next is read."""
 LOOK_FOR_ROOM_S = 0.1
-RECONNECT_AFTER_S = (0.0, 1.0, 2.0, 4.0, 8.0, 15.0)
-"""Waits before each try to reach another machine again; the last one repeats."""
-RECONNECT_FOR_S = 600.0
-"""How long another machine is tried to be reached again."""
 
 LossKind = Literal["crash", "hang", "cancelled", "start"]
 _LAST_MESSAGES = (
@@ -141,8 +139,6 @@ class Engine:
         self._killed_before: int | None = None
         """How many processes the system had ended for want of memory when this one started."""
         self._failed_starts = 0
-        self._wants_devices = self._asked_devices = False
-        self._wants_telemetry = self._wants_packages = False
         self._generation = 0
         self._run: protocol.Run | None = None
         """The latest run, until its last message."""
@@ -159,7 +155,8 @@ class Engine:
         self._cancelled = False
         """Whether the latest run was cancelled after it was sent."""
         self._deadlines = Deadlines(options.handshake_s)
-        self._link = _LinkWatch()
+        self._look = DeviceLook(self._deadlines)
+        self._link = LinkWatch()
 
     # ---- asking
 
@@ -191,8 +188,7 @@ class Engine:
 
     def list_devices(self, *, telemetry: bool = False, packages: bool = False) -> None:
         """Ask for the devices; a ``protocol.Devices`` event follows."""
-        self._wants_devices = True
-        self._wants_telemetry, self._wants_packages = telemetry, packages
+        self._look.want(telemetry=telemetry, packages=packages)
         self._send_waiting()
 
     def run(
@@ -330,15 +326,12 @@ class Engine:
         """Send what was asked for before the engine was ready."""
         if not self._ready or self._process is None:
             return
-        if self._wants_devices and not self._asked_devices:
-            self._asked_devices = True
-            if self._run is None or not self._sent:  # else it looks after the run
-                self._deadlines.look()
-            self._process.send(
-                protocol.ListDevices(telemetry=self._wants_telemetry, packages=self._wants_packages)
-            )
+        question = self._look.question(after_run=self._run is not None and self._sent)
+        if question is not None:
+            self._process.send(question)
         if self._run is not None and not self._sent and self._workload is not None:
             self._sent = True
+            self._look.run_sent()
             source = None
             if self._workload.sha256 not in self._process.sent_workloads:
                 self._process.sent_workloads.add(self._workload.sha256)
@@ -357,17 +350,13 @@ class Engine:
         elif isinstance(message, protocol.Refused):
             self._end_and_tell(failed_start.refused(message))
         elif isinstance(message, protocol.Devices):
-            self._devices_answered()
+            self._look.answered(run_waits=self._run is not None and self._sent)
             self._failed_starts = 0
             self._on_event(message)
         elif isinstance(message, protocol.Telemetry):
             self._on_event(message)
         else:
             self._run_message(message)
-
-    def _devices_answered(self) -> None:
-        self._wants_devices = self._asked_devices = False
-        self._deadlines.overdue_at = None
 
     def _welcome(self, welcome: protocol.Welcome) -> None:
         process = self._process
@@ -378,7 +367,7 @@ class Engine:
             return
         process.answers_as = welcome.pid
         self._ready = self._was_ready = True
-        self._link = _LinkWatch()
+        self._link = LinkWatch()
         self._on_event(
             EngineReady(
                 welcome=welcome,
@@ -403,7 +392,7 @@ class Engine:
         | protocol.Failed,
     ) -> None:
         if message.generation == 0:  # the devices could not be looked for
-            self._devices_answered()
+            self._look.answered(run_waits=self._run is not None and self._sent)
             self._on_event(message)
             return
         if message.generation != self._generation:
@@ -417,8 +406,7 @@ class Engine:
         if isinstance(message, _LAST_MESSAGES):
             self._run = None
             self._deadlines.done()
-            if self._asked_devices:
-                self._deadlines.look()
+            self._look.run_ended()
         else:
             self._deadlines.heard()
         if isinstance(message, protocol.Prepared) and self._process is not None:
@@ -440,7 +428,7 @@ class Engine:
         The system is asked only when that is due, unless ``at_once``.
         """
         process = self._process
-        awaited = not self._ready or self._run is not None or self._asked_devices
+        awaited = not self._ready or self._run is not None or self._look.asked
         watch = self._deadlines.suspension
         if process is None or not awaited or not watch.look(process, at_once=at_once):
             return False
@@ -481,7 +469,7 @@ class Engine:
             return
         if self._ready:
             running = self._run is not None
-            if self._asked_devices and not (running and self._began):
+            if self._look.asked and not (running and self._began):
                 self._failed_starts = MAX_FAILED_STARTS  # a fresh one would meet the same driver
             self._give_up("hang", *self._deadlines.hang(running=running, agreed=self._agreed))
         else:
@@ -569,10 +557,11 @@ class Engine:
         may_be_long: bool = False,
     ) -> None:
         """Tell what happened, and start afresh; a run that had not begun is asked for again."""
-        self._failed_starts += self._asked_devices and self._run is None
+        self._failed_starts += self._look.asked and self._run is None
         far = self._process is not None and self._process.launch.machine is not None
         self._process = None
-        self._ready = self._asked_devices = False
+        self._ready = False
+        self._look.lost()
         self._deadlines.ended()
         restarting = self._failed_starts < MAX_FAILED_STARTS
         ask_again = (
@@ -609,26 +598,6 @@ class Engine:
             self._link.plan()
         else:
             self._spawn()
-
-
-class _LinkWatch:
-    """When another machine is tried to be reached again, later each time."""
-
-    def __init__(self) -> None:
-        self.due: float | None = None
-        """When the next try is due; None for none."""
-        self._tries = 0
-        self._since: float | None = None
-
-    def plan(self) -> bool:
-        """Plan the next try; return False when they have lasted long enough."""
-        now = time.monotonic()
-        self._since = now if self._since is None else self._since
-        if now > self._since + RECONNECT_FOR_S:
-            return False
-        self.due = now + RECONNECT_AFTER_S[min(self._tries, len(RECONNECT_AFTER_S) - 1)]
-        self._tries += 1
-        return True
 
 
 def _kernel(workload: Workload | None, config: RunConfig | None) -> bool:

@@ -27,7 +27,7 @@ LEAST_WAIT_S = 0.01
 LAUNCH_STAGES = frozenset({"predict", "verify", "measure"})
 LASTING_STAGES = frozenset({"", "check", "build"})
 """Steps whose outcome the engine keeps."""
-SAID_STAGES = frozenset({"build", "compare", "memory"})
+SAID_STAGES = frozenset({"build", "compare", "memory", "accesses", "operators"})
 """Further steps that are given more where the user says so."""
 NEVER = float("inf")
 
@@ -67,7 +67,7 @@ class Deadlines:
         self.stage, self.deadline_s = stage, deadline_s
 
     def look(self) -> None:
-        """Note that the engine looks for devices now, which may hang with a driver."""
+        """Note that the engine looks for devices next, which may hang with a driver."""
         self.begin("check", devices_deadline_s())
         self.heard()
 

@@ -175,7 +175,10 @@ class Server:
         return bool(self._wanted or self._list_devices or self._shutdown)
 
     def _prepare_while_idle(self) -> None:
-        """Do what the first run would have to wait for, unless something is asked at once."""
+        """Do what the first run would have to wait for, unless something is asked at once.
+
+        A run that waits for it meanwhile has the deadline of a look for devices, in the client.
+        """
         with self._changed:
             if self._changed.wait_for(self._is_asked, PREPARE_AFTER_S):
                 return

@@ -11,7 +11,7 @@ import msgspec
 from gpuexplorer.backends.base import Runner, build_deadline_s
 from gpuexplorer.core.accesses import AccessLook, AccessProfile
 from gpuexplorer.core.config import RunConfig
-from gpuexplorer.core.deadline import devices_deadline_s
+from gpuexplorer.core.deadline import at_least_s, devices_deadline_s
 from gpuexplorer.core.operators import OperatorProfile
 from gpuexplorer.core.result import DeviceSummary
 from gpuexplorer.measure.job import COPY_DEADLINE_S, Sink
@@ -33,7 +33,7 @@ def count_accesses(
     Raises what building and launching raise, CannotRunHere where nothing tells the accesses.
     """
     with _built(laboratory, workload, config, sink) as runner:
-        sink.stage("accesses", COUNT_DEADLINE_S)
+        sink.stage("accesses", at_least_s(COUNT_DEADLINE_S))
         trace = runner.accesses(look)
         return AccessProfile(
             time_utc=_now_utc(),
@@ -52,7 +52,7 @@ def record_operators(
     Raises what building and launching raise, CannotRunHere where nothing tells the operators.
     """
     with _built(laboratory, workload, config, sink) as runner:
-        sink.stage("operators", OPERATORS_DEADLINE_S)
+        sink.stage("operators", at_least_s(OPERATORS_DEADLINE_S))
         recorded = runner.operators(shapes=shapes)
         return OperatorProfile(
             time_utc=_now_utc(),

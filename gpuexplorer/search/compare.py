@@ -30,6 +30,7 @@ from gpuexplorer.core.verdict import TOLERANCE
 from gpuexplorer.engine.interleave import TURN_S, Interleaving, Measures, TurnContestant
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.fingerprint import differences
+from gpuexplorer.search.outcome import Failures
 from gpuexplorer.workloads.workload import Workload
 
 AT_MOST_S = 20.0
@@ -142,9 +143,10 @@ class Comparing:
 
         One session measures all of them, or each contestant has its own, in their order.
         A fixed number of rounds is done whatever the time and the verdict. At least one round is
-        done. A second call goes on from there, whether it was clear or not, and its document and
-        runs have ids of their own. Raises what the session raises, with the contestant's name; the
-        rounds before are kept.
+        done; one that fails for a reason that passes, such as a killed engine, is made once more. A
+        second call goes on from there, whether it was clear or not, and its document and runs have
+        ids of their own. Raises what the session raises, with the contestant's name; the rounds
+        before are kept.
         """
         began = clock()
         until = began + seconds
@@ -152,14 +154,20 @@ class Comparing:
         self._turns.rename()
         self.id = uuid.uuid4().hex
         again = self.clear  # more rounds are asked for
+        failures = Failures()
         while True:
             resting = [] if again else self._resting()
             try:
                 self._turns.round(session, resting)
-            except ExplorerError as error:
-                self.failed = self._turns.current
-                error.what = f"{self.contestants[self._turns.current].label}: {error.what}"
+            except ExplorerError as error:  # the round is lost
+                place = self._turns.current
+                if failures.once_more(place, error):
+                    began = clock()
+                    continue
+                self.failed = place
+                error.what = f"{self.contestants[place].label}: {error.what}"
                 raise
+            failures.clear()
             now = clock()
             self._hurried = until - now < self._needed_s(now - began, resting)
             began = now

@@ -39,6 +39,7 @@ from gpuexplorer.core.knobs import (
 )
 from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.core.text import visible
+from gpuexplorer.core.units import listed
 from gpuexplorer.engine.interpreters import BUILT_IN, engine_words, find_interpreter
 from gpuexplorer.history.store import Query, Store
 from gpuexplorer.search.compare import ContestantConfig
@@ -316,6 +317,34 @@ def _value(axis: str, key: str, text: str, word: str) -> object:
             f"'{word}': no cache state '{text}'", remedy=suggestion(text, get_args(Cache))
         )
     return text
+
+
+def check_followed(
+    wanted: Sequence[ContestantRequest],
+    knobs: Sequence[str],
+    measuring: Sequence[str],
+    stored: str | None,
+) -> None:
+    """Raise InputError for what would change nothing where all are stored runs.
+
+    ``knobs`` are those that the user said for all, and ``measuring`` what was said of how to
+    measure, as they are written there; ``stored`` is what takes the runs as they are, None where
+    they are measured again.
+    """
+    if not all(one.stored for one in wanted):
+        return
+    if knobs:
+        given = listed(knobs)
+        raise InputError(
+            f"only stored runs are compared, which have their own {given}",
+            remedy="leave that out, or name a configuration",
+        )
+    if stored is not None and measuring:
+        given = listed(measuring)
+        raise InputError(
+            f"stored runs are taken as they are, and nothing is measured for {given}",
+            remedy=f"leave that out, or leave {stored} out",
+        )
 
 
 def contestants_of(

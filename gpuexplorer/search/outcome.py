@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -86,6 +87,22 @@ def why_of(error: ExplorerError) -> Why:
 def passes(error: ExplorerError) -> bool:
     """Whether nothing says that a configuration that failed so would fail again."""
     return why_of(error) in PASSING
+
+
+class Failures:
+    """How often some failed in a row, by their number, and whether one is tried once more."""
+
+    def __init__(self) -> None:
+        self._counted = Counter[int]()
+
+    def once_more(self, number: int, error: ExplorerError) -> bool:
+        """Note that one failed; return whether it is tried again."""
+        self._counted[number] += 1
+        return self._counted[number] < MOST_FAILURES and passes(error)
+
+    def clear(self) -> None:
+        """Note that none failed."""
+        self._counted.clear()
 
 
 def fastest(cells: Sequence[SweepCell]) -> SweepCell | None:

@@ -20,6 +20,7 @@ from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
 from gpuexplorer.core.fields import Amount
+from gpuexplorer.core.knobs import TRANSFERS
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Medium, Role, Row, Sheet
 from gpuexplorer.core.studies import Measured, Speedup, Study
@@ -42,7 +43,7 @@ from gpuexplorer.results.study import (
 from gpuexplorer.search.tune_keep import find_tuned, with_tuned
 from gpuexplorer.studies.kind import Choice, StudyKind
 from gpuexplorer.studies.running import How, Running, turns_words
-from gpuexplorer.studies.turns import Entry, InTurns, measured_of
+from gpuexplorer.studies.turns import Entry, InTurns, measured_of, with_dropped
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.rungs import problem_of, rungs_below
@@ -239,7 +240,7 @@ class LadderLab(Running[LadderStudy]):
         unit, roof, words = self._roof()
         rounds = turns.rounds_done if turns is not None else 0
         device = find_device(self._devices, self._first.device)
-        return LadderStudy(
+        study = LadderStudy(
             **self._head(f"{self.workload.manifest.title}: the ladder", rounds),
             device=f"{device.name} · {device.driver}", config=self._first, unit=unit,
             notes=(turns_words(rounds, fewer=turns is not None and turns.fewer), *self._own_notes,
@@ -247,6 +248,7 @@ class LadderLab(Running[LadderStudy]):
             library=library, roof=roof, roof_words=words, runs=list(runs.values()),
             rungs=tuple(self._rung(name, runs, places, library, unit) for name in self._names),
         )  # fmt: skip
+        return study if turns is None else with_dropped(study, [turns])
 
     def _rung(
         self, name: str, runs: Mapping[str, RunResult], places: Mapping[str, int],
@@ -547,5 +549,6 @@ KIND = StudyKind(
     choices=(Choice("variants", "--variants", "V,..", "which rungs and libraries (default: all "
                     "that run on the device)", also=("--variant",), title="Rungs and libraries",
                     too_few="no variant is ticked", offers=lambda scene: scene.variant_offers()),),
-    varies=("variant", "block", "tunables", "switches"), without=("block", "tunable", "switch"),
+    varies=("variant", "block", "tunables", "switches"),
+    without=("block", "tunable", "switch", TRANSFERS),
 )  # fmt: skip

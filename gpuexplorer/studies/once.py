@@ -33,7 +33,7 @@ OWN: dict[str, dict[str, str]] = {
 """The arguments that a kind of study has apart from a run's, and what its lab calls them."""
 DECIDES: dict[str, dict[str, str]] = {
     "precision": {"precision": "precisions"},
-    "speedup": {"device": "devices"},
+    "speedup": {"device": "devices", "include_transfers": ""},
     "scaling": {"include_transfers": ""},
     "ladder": dict.fromkeys(("block", "tunables", "switches", "include_transfers"), ""),
 }

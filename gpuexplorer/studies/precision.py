@@ -29,7 +29,7 @@ from gpuexplorer.results.study import (
 )
 from gpuexplorer.studies.kind import Choice, StudyKind
 from gpuexplorer.studies.running import How, Running, turns_words
-from gpuexplorer.studies.turns import Entry, InTurns, measured_of
+from gpuexplorer.studies.turns import Entry, InTurns, measured_of, with_dropped
 from gpuexplorer.workloads.choose import complete, find_device
 from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.strict import suggestion
@@ -156,7 +156,8 @@ class PrecisionLab(Running[PrecisionStudy]):
             config=next((c for c in self._configs if c.precision == reference), self._configs[0]),
             reference=reference, points=points, runs=list(results.values()),
         )  # fmt: skip
-        return msgspec.structs.replace(study, points=on_front(study))
+        study = msgspec.structs.replace(study, points=on_front(study))
+        return with_dropped(study, [self._turns])
 
     def _point(
         self, name: str, runs: Mapping[str, RunResult], reference: str | None
@@ -436,11 +437,10 @@ def finding(study: PrecisionStudy) -> str:
     """Return the fastest precision within the tolerance, in a sentence; empty for no run."""
     able = [p for p in study.points if p.measured is not None and p.front and not p.measured.wrong]
     if not able:
-        if not study.runs:
+        measured = sum(point.measured is not None for point in study.points)
+        if not measured:
             return ""
-        return plural(
-            len(study.runs), "{number} precision measured.", "{number} precisions measured."
-        )
+        return plural(measured, "{number} precision measured.", "{number} precisions measured.")
     best = min(able, key=lambda p: p.measured.time_s if p.measured else 0.0)
     fastest, error = best.precision, study.error(best)
     beside = ""

@@ -19,6 +19,7 @@ from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.fields import Count
 from gpuexplorer.core.intervals import t_975
+from gpuexplorer.core.knobs import TRANSFERS
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import AtSize, Measured, SizesStudy
 from gpuexplorer.core.units import count, listed, percent, plural, quantity
@@ -26,7 +27,7 @@ from gpuexplorer.results.study import FIGURES, REMARKS, TIME_TIP, file_only, siz
 from gpuexplorer.studies.kind import Choice, StudyKind
 from gpuexplorer.studies.over_sizes import OverSizes
 from gpuexplorer.studies.running import How
-from gpuexplorer.studies.turns import measured_of
+from gpuexplorer.studies.turns import measured_of, with_dropped
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
 
@@ -125,7 +126,7 @@ class ScalingLab(OverSizes[ScalingStudy]):
                 skipped=self.skipped(size),
             ) for size in self.sizes
         )  # fmt: skip
-        return ScalingStudy(
+        study = ScalingStudy(
             **self.head(f"{self.workload.manifest.title}: time against {self.symbol}",
                         "An exponent's interval is that of the line through the logarithms of the "
                         "medians."),
@@ -135,6 +136,7 @@ class ScalingLab(OverSizes[ScalingStudy]):
             growth=tuple(growth_of(name, self.symbol, points) for name in self._configs),
             borders=self._borders,
         )  # fmt: skip
+        return with_dropped(study, self._turns.values())
 
     @cached_property
     def _borders(self) -> dict[str, int]:
@@ -250,5 +252,5 @@ KIND = StudyKind(
     choices=(Choice("variants", "--variants", "V,..", "which variants (default: --variant, or all "
                     "that run on the device)", title="Variants", too_few="no variant is ticked",
                     offers=lambda scene: scene.variant_offers()),),
-    varies=("variant",), subject=lambda s: f"{s.workload} · {s.precision}",
+    varies=("variant",), without=(TRANSFERS,), subject=lambda s: f"{s.workload} · {s.precision}",
 )  # fmt: skip

@@ -19,6 +19,7 @@ from gpuexplorer.charts.studies_words import size_words
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.fields import Amount
+from gpuexplorer.core.knobs import TRANSFERS
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import AtSize, Measured, SizesStudy, Speedup
 from gpuexplorer.core.units import count, listed
@@ -27,7 +28,7 @@ from gpuexplorer.studies.kind import StudyKind
 from gpuexplorer.studies.over_sizes import OverSizes
 from gpuexplorer.studies.running import How
 from gpuexplorer.studies.sides import TWO_DEVICES, Side, side_of, two_sides
-from gpuexplorer.studies.turns import measured_of
+from gpuexplorer.studies.turns import measured_of, with_dropped
 from gpuexplorer.workloads.workload import Workload
 
 WAYS: tuple[tuple[str, str, str, Role], ...] = (
@@ -117,13 +118,14 @@ class SpeedupLab(OverSizes[SpeedupStudy]):
                        self.symbol, second.device, how)
             if self._turns else None for _, field, how, _ in WAYS
         ]  # fmt: skip
-        return SpeedupStudy(
+        study = SpeedupStudy(
             **self.head(f"{self.workload.manifest.title}: {first.device} against {second.device}",
                         "With transfers: allocate, copy there, launch, copy back, free, for every "
                         "launch; the first device has its data at hand."),
             device=" · ".join(dict.fromkeys((first.name, second.name))), first=first,
             second=second, points=points, break_even=evens[0], break_even_with=evens[1],
         )  # fmt: skip
+        return with_dropped(study, self._turns.values())
 
     def _point(self, size: int) -> SizePoint:
         found: dict[str, Any] = {p: measured_of(run) for p, run in self.results(size).items()}
@@ -281,6 +283,6 @@ KIND = StudyKind(
     "with all that it takes to bring them there and back.",
     command="CPU against GPU over a range of sizes: speed-up, and where the GPU breaks even",
     document=SpeedupStudy, lab=SpeedupLab, sheet=sheet, chart=chart, finding=finding,
-    choices=(TWO_DEVICES,), over_sizes=True, varies=("device", "threads"),
+    choices=(TWO_DEVICES,), over_sizes=True, varies=("device", "threads"), without=(TRANSFERS,),
     subject=lambda study: f"{study.first.label} and {study.second.label}",
 )  # fmt: skip

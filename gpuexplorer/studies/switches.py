@@ -37,7 +37,7 @@ from gpuexplorer.studies.choices import (
 from gpuexplorer.studies.kind import Choice as FormChoice
 from gpuexplorer.studies.kind import Scene, StudyKind
 from gpuexplorer.studies.running import How, Running, turns_words
-from gpuexplorer.studies.turns import Entry, InTurns, compared, measured_of
+from gpuexplorer.studies.turns import Entry, InTurns, compared, measured_of, with_dropped
 from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.strict import suggestion
 from gpuexplorer.workloads.switches import COMPILING, read_switch
@@ -81,6 +81,7 @@ class SwitchesLab(Running[SwitchesStudy]):
         self.choices = choices_of(request, workload, devices, switches, threads)
         self._order = _read_order(order, self.choices.offered)
         self._device: DeviceInfo = find_device(devices, self.choices.baseline.device)
+        self._all: list[InTurns] = []
         self._alone = self._in_turns(
             [Entry(BASELINE, self.choices.baseline)]
             + [Entry(choice.title, choice.config) for choice in self.choices.offered]
@@ -113,7 +114,9 @@ class SwitchesLab(Running[SwitchesStudy]):
         return any(choice.switch in COMPILING for choice in self.choices.offered)
 
     def _in_turns(self, entries: Sequence[Entry]) -> InTurns:
-        return InTurns(entries, self.workload, self.how, self._step, self._expect)
+        made = InTurns(entries, self.workload, self.how, self._step, self._expect)
+        self._all.append(made)
+        return made
 
     def _measure(self, session: Measures) -> None:
         self._alone.measure(session)
@@ -151,11 +154,11 @@ class SwitchesLab(Running[SwitchesStudy]):
             )
             turns.measure(session)
             results = turns.results()
-            if turns.failed:
-                self._leave(choice, next(iter(turns.failed.values())).what)
-                continue
             self._runs += results.values()
             effect, before, run = turns.comparison(1), results.get(0), results.get(1)
+            if turns.failed:
+                self._leave(choice, next(iter(turns.failed.values())).what, before, run)
+                continue
             if self._order is None and not _pays(effect, run):
                 self._leave(choice, _why_not_kept(effect, before, run), before, run, effect)
             else:
@@ -253,7 +256,7 @@ class SwitchesLab(Running[SwitchesStudy]):
         if last is not None and last.failed:
             why = next(iter(last.failed.values())).what
             notes.append(f"The combination beside its switches could not be measured: {why}.")
-        return SwitchesStudy(
+        study = SwitchesStudy(
             **self._head(f"{self.workload.manifest.title}: what did each switch buy?", rounds),
             device=f"{self._device.name} · {self._device.driver}",
             notes=tuple(notes),
@@ -271,6 +274,7 @@ class SwitchesLab(Running[SwitchesStudy]):
             combining=combining,
             runs=list({run.id: run for run in runs}.values()),
         )
+        return with_dropped(study, self._all)
 
     def _alone_of(self, choice: Choice, results: dict[int, RunResult]) -> Switched:
         place = self._place(choice)

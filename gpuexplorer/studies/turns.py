@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -16,14 +16,16 @@ from gpuexplorer.core.config import EVEN_IF_WRONG, RunConfig
 from gpuexplorer.core.errors import ExplorerError, WrongResult
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.core.studies import Measured
+from gpuexplorer.core.studies import Dropped, Measured, Study
+from gpuexplorer.core.units import plural
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.engine.interleave import Interleaving, Measures, TurnContestant
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.search.outcome import MOST_FAILURES, passes
+from gpuexplorer.search.outcome import Failures
 from gpuexplorer.studies.running import How
 from gpuexplorer.workloads.workload import Workload
 
+S = TypeVar("S", bound=Study)
 MOST_SAMPLES = 2000
 """In a turn: enough for its median, and the document stays small."""
 WARM_UP_S = 0.01
@@ -74,8 +76,8 @@ class InTurns:
         """The places of those that take part in the rounds, in the order of ``_turns``."""
         self._taken = 0
         """Turns of the round under way, with the one that is being taken."""
-        self._made: tuple[tuple[int, int], dict[int, RunResult]] | None = None
-        """Documents, and the rounds and failures they are of."""
+        self._made: tuple[tuple[int, int], dict[int, RunResult], dict[int, RunResult]] | None = None
+        """The rounds and failures that documents are of, these, and those of who dropped out."""
 
     def measure(self, session: Measures) -> None:
         """Run each once, then all rounds; raises EngineGone and what is no ExplorerError."""
@@ -99,7 +101,7 @@ class InTurns:
             seed=self._how.seed,
             on_turn=self._turn,
         )
-        failures = Counter[int]()
+        failures = Failures()
         while self._turns.rounds < self.rounds and self.running:
             self._taken = 0
             try:
@@ -109,8 +111,7 @@ class InTurns:
             except ExplorerError as error:  # the round is lost
                 self._expect(self._taken)
                 place = self._slots[self._turns.current]
-                failures[place] += 1
-                if failures[place] >= MOST_FAILURES or not passes(error):
+                if not failures.once_more(place, error):
                     self._drop(place, error)  # it rests from now on
             else:
                 failures.clear()
@@ -161,13 +162,21 @@ class InTurns:
             return {}
         state = (self._turns.rounds, len(self.failed))
         if self._made is None or self._made[0] != state:
-            self._made = (state, self._documents(self._turns))
+            every = self._sampled(self._turns)
+            lost = {place: run for place, run in every.items() if place in self.failed}
+            there = {place: run for place, run in every.items() if place not in lost}
+            self._made = (state, there, lost)
         return self._made[1]
 
-    def _documents(self, turns: Interleaving) -> dict[int, RunResult]:
+    def dropped(self) -> dict[int, RunResult]:
+        """Return the document of everyone who failed after some rounds, by place."""
+        self.results()
+        return {} if self._made is None else self._made[2]
+
+    def _sampled(self, turns: Interleaving) -> dict[int, RunResult]:
         sampled = [p for p in self._slots if np.isfinite(self.medians_s(p)).any()]
         found = zip(sampled, turns.turns(), strict=True)
-        return {place: one.result() for place, one in found if place not in self.failed}
+        return {place: one.result() for place, one in found}
 
     # ---- the first run of each
 
@@ -207,13 +216,12 @@ class InTurns:
             allow_long=self._how.allow_long,
             keep_arrays=True,
         )
-        failures = 0
+        failures = Failures()
         while True:
             try:
                 return session.measure(entry.config, self._workload, options)
             except ExplorerError as error:
-                failures += 1
-                if failures >= MOST_FAILURES or not passes(error):
+                if not failures.once_more(0, error):
                     raise
                 self._expect(1)
                 self._step(f"{entry.label}: first run")
@@ -263,6 +271,32 @@ def compared(
     if not len(first) or min(first.min(), second.min()) <= 0:  # below the clock's resolution
         return None
     return ratio_interval(first, second, clocks_s=clocks_s)
+
+
+def with_dropped(study: S, every: Iterable[InTurns]) -> S:
+    """Return a study's document with those that failed after some rounds, and their runs."""
+    notes: list[str] = []
+    dropped: list[Dropped] = []
+    runs: list[RunResult] = []
+    for turns in every:
+        for place, run in turns.dropped().items():
+            label, reason = turns.entries[place].label, turns.failed[place].what
+            rounds = int(np.isfinite(turns.medians_s(place)).sum())
+            notes.append(
+                plural(
+                    rounds,
+                    "{label} dropped out after {number} round, which is kept: {reason}.",
+                    "{label} dropped out after {number} rounds, which are kept: {reason}.",
+                    label=label,
+                    reason=reason,
+                )
+            )
+            measured = measured_of(run)
+            dropped.append(Dropped(label=label, reason=reason, rounds=rounds, measured=measured))
+            runs.append(run)
+    return msgspec.structs.replace(
+        study, notes=(*notes, *study.notes), dropped=tuple(dropped), runs=[*study.runs, *runs]
+    )
 
 
 def measured_of(run: RunResult) -> Measured:

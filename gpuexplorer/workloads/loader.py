@@ -26,7 +26,6 @@ from gpuexplorer.workloads.trust import known_path, programs
 from gpuexplorer.workloads.workload import MANIFEST_NAME, MODEL_FILE, Workload, WorkloadSource
 
 MAX_SOURCE_B = 1 << 20
-MAX_FOLDER_B = 8 << 20
 """Sources of one workload together: they travel to the engine in one message."""
 KERNELS, MODELS, YOURS = GROUPS = ("Kernels", "Models", "Yours")
 """How workloads are listed, in this order."""
@@ -50,11 +49,6 @@ def read_folder(folder: Path) -> WorkloadSource:
         raise InputError(f"{folder}: cannot be read: {error.strerror}") from None
     files = {path.name: read_source(path) for path in sources if path.is_file()}
     files |= _python_files(text, folder)
-    if sum(map(len, files.values())) > MAX_FOLDER_B:
-        raise InputError(
-            f"{folder}: its sources are larger than {MAX_FOLDER_B} bytes together",
-            remedy="keep only what the kernels need",
-        )
     return WorkloadSource(manifest=text, files=files, origin=path_text(manifest))
 
 

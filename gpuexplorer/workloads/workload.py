@@ -32,6 +32,8 @@ from gpuexplorer.workloads.strict import brief, convert, suggestion
 MANIFEST_NAME = "workload.toml"
 MODEL_FILE = "model.py"
 """What a model's own file is called among the sources, whatever its name."""
+MAX_SOURCES_B = 8 << 20
+"""Of manifest and sources in UTF-8: half of what a message to an engine may hold."""
 BLOCK_NAMES = frozenset({"block_x", "block_y", "block_z"})
 _SIMPLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
@@ -78,6 +80,7 @@ class Workload:
         where = source.origin
         self.sha256 = source.sha256
         try:
+            _check_length(source)
             self.manifest = convert(_tables(source.manifest, where), Manifest, where)
             _check(self.manifest, source)
         except InputError as error:
@@ -164,6 +167,16 @@ def _known_precisions(variant: VariantSpec) -> tuple[str, ...]:
     if variant.library is None or variant.library in BFLOAT_CALLS:
         return KERNEL_PRECISIONS
     return tuple(name for name in KERNEL_PRECISIONS if name != "bf16")
+
+
+def _check_length(source: WorkloadSource) -> None:
+    """Check that all of it fits into a message to an engine."""
+    texts = (source.manifest, *source.files.values())
+    if sum(len(text.encode()) for text in texts) > MAX_SOURCES_B:
+        raise InputError(
+            f"its sources are larger than {MAX_SOURCES_B >> 20} MiB together",
+            remedy="keep only what the kernels need",
+        )
 
 
 def _check(manifest: Manifest, source: WorkloadSource) -> None:

@@ -8,84 +8,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
-import msgspec
 import psutil
 import pytest
 
-from gpuexplorer.core import deadline
-from gpuexplorer.core.config import RunConfig, RunRequest
-from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sample import Reading
-from gpuexplorer.engine import client, protocol, suspension
-from gpuexplorer.engine.client import Engine, EngineLost, EngineOptions, EngineReady, Event
-from gpuexplorer.engine.deadlines import Deadlines
-from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.loader import load
+from gpuexplorer.engine import client, protocol
+from gpuexplorer.engine.client import EngineLost, EngineReady
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
-from tests.support.prepared import prepared
-
-
-class Watched:
-    """An engine and every event it had."""
-
-    def __init__(self, options: EngineOptions | None = None) -> None:
-        self.events: list[Event] = []
-        self.times: list[float] = []
-        self.log: list[str] = []
-        self.engine = Engine(options or EngineOptions(), self._take, self.log.append)
-        self.engine.start()
-
-    def _take(self, event: Event) -> None:
-        self.events.append(event)
-        self.times.append(time.monotonic())
-
-    def until(self, condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
-        limit = time.monotonic() + timeout_s
-        while not condition():
-            self.engine.poll(0.1)
-            assert time.monotonic() < limit, self.events[-5:]
-
-    def of(self, kind: type) -> list[Event]:
-        return [e for e in self.events if isinstance(e, kind)]
-
-    def wait(self, kind: type, more_than: int = 0, timeout_s: float = 30.0) -> Event:
-        self.until(lambda: len(self.of(kind)) > more_than, timeout_s)
-        return self.of(kind)[-1]
-
-    def devices(self) -> DeviceList:
-        self.engine.list_devices()
-        event = self.wait(protocol.Devices)
-        assert isinstance(event, protocol.Devices)
-        return event.devices
-
-
-@pytest.fixture
-def watched() -> Iterator[Watched]:
-    one = Watched()
-    yield one
-    one.engine.close()
-
-
-@pytest.fixture
-def on_one_core() -> Iterator[Watched]:
-    """An engine that leaves the other cores to other tests, where a launch lasts for long."""
-    one = Watched(EngineOptions(threads=1))
-    yield one
-    one.engine.close()
-
-
-MATMUL = load()["matmul"]
-
-
-def config(devices: DeviceList, workload: Workload = MATMUL, **changes: object) -> RunConfig:
-    request = RunRequest(workload=workload.name, device="cpu")
-    for name, value in changes.items():
-        setattr(request, name, value)
-    return complete(request, workload, devices)
+from tests.support.watched import MATMUL, Watched, config
 
 
 def folder(source: str, block: str = "[16, 16]", work: str = "0") -> Workload:
@@ -127,6 +59,7 @@ __global__ void probe(const float *A, volatile float *C, int N)
 }
 """
 
+
 OUT_OF_BOUNDS = """
 __global__ void probe(const float *A, float *C, int N)
 {
@@ -149,54 +82,6 @@ def test_handshake_and_devices(watched: Watched) -> None:
     for missing in devices.unavailable:
         assert missing.reason
         assert missing.remedy
-
-
-def test_devices_are_asked_for_again_after_looking_for_them_failed(watched: Watched) -> None:
-    watched.wait(EngineReady)
-    engine, process = watched.engine, watched.engine._process
-    assert process is not None
-    engine._asked_devices = engine._wants_devices = True  # as while the engine looks
-    failed = protocol.Failed(generation=0, kind="failed", what="looking for devices failed")
-    engine._deliver(process, failed)
-    assert watched.wait(protocol.Failed) == failed
-    assert watched.devices().devices
-
-
-def test_an_engine_whose_devices_never_answer_is_given_up(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As where a GPU is lost and its driver waits for it: a fresh engine would wait as well."""
-    monkeypatch.setattr(deadline, "DEVICES_DEADLINE_S", 0.0)
-    watched.engine.list_devices()
-    lost = watched.wait(EngineLost)
-    assert isinstance(lost, EngineLost)
-    assert (lost.kind, lost.restarting) == ("hang", False)
-    assert "looking for devices did not end within 0 s" in lost.reason
-    monkeypatch.undo()
-    watched.engine.start()
-    assert watched.devices().devices
-
-
-def test_a_look_for_devices_that_waits_for_a_run_has_its_time_afterwards(watched: Watched) -> None:
-    watched.engine.run(config(watched.devices(), size={"N": 128}), MATMUL)
-    watched.wait(protocol.Samples)
-    deadlines = watched.engine._deadlines
-    before = (deadlines.stage, deadlines.overdue_at)
-    assert before[0] != "check"
-    watched.engine.list_devices()
-    assert (deadlines.stage, deadlines.overdue_at) == before
-    handled: list[tuple[str, bool]] = []
-    take = watched.engine._on_event
-
-    def look(event: Event) -> None:
-        if isinstance(event, protocol.Finished | protocol.Devices):
-            handled.append((deadlines.stage, deadlines.overdue_at is not None))
-        take(event)
-
-    watched.engine._on_event = look
-    watched.engine.cancel()
-    watched.wait(protocol.Devices, more_than=1)
-    assert handled == [("check", True), ("check", False)]
 
 
 def test_a_run_is_prepared_sampled_and_finished(watched: Watched) -> None:
@@ -302,43 +187,6 @@ def test_a_run_cancelled_while_it_waits_does_not_come_back(watched: Watched) -> 
     assert of_run == [lost]
 
 
-def test_only_a_launch_is_ended_at_once_and_what_serves_the_next_run_is_waited_for() -> None:
-    deadlines = Deadlines(1.0)
-    grace_s = {}
-    for stage in ("measure", "build", "inputs"):
-        deadlines.begin(stage, None)
-        replaced_s = deadlines.grace_s(cancelled=False)
-        grace_s[stage] = (replaced_s, deadlines.grace_s(cancelled=True))
-    assert grace_s == {"measure": (0.25, 0.25), "build": (15.0, 2.0), "inputs": (2.0, 2.0)}
-
-
-def test_an_engine_that_waits_for_a_core_has_so_much_longer_to_stop() -> None:
-    """Beside busy programs a launch of a millisecond may take half a second."""
-    deadlines = Deadlines(1.0)
-    deadlines.begin("measure", None)
-
-    def has_s() -> float:
-        due, since = deadlines.due(ready=True, cancelled=False), deadlines.stopping_since
-        assert since is not None
-        return due - since
-
-    deadlines.stop()
-    began = deadlines.stopping_since
-    assert began is not None and has_s() == pytest.approx(0.05), "it is looked at"
-    assert deadlines.is_kept_waiting({"1": 5.0, "2": 7.0})
-    assert has_s() == pytest.approx(0.25)
-    assert deadlines.is_kept_waiting({"1": 5.01, "2": 7.2, "3": 9.0})
-    assert deadlines.stopping_since == pytest.approx(began + 0.2)
-    assert not deadlines.is_kept_waiting({"1": 5.01, "2": 7.2}), "it has had its time"
-    assert deadlines.is_kept_waiting({"1": 99.0})
-    assert deadlines.stopping_since == pytest.approx(began + 2.0), "never more than so much in all"
-    assert not deadlines.is_kept_waiting({"1": 999.0})
-    deadlines.done()
-    deadlines.stop()
-    assert has_s() == pytest.approx(0.05), "the next one is looked at anew"
-    assert deadlines.is_kept_waiting({}) and not deadlines.is_kept_waiting({})
-
-
 def test_sigkill_during_a_run_costs_the_process_and_nothing_else(watched: Watched) -> None:
     chosen = config(watched.devices(), size={"N": 128})
     watched.engine.run(chosen, MATMUL)
@@ -399,139 +247,6 @@ def test_whoever_polls_has_a_turn_however_much_an_engine_tells(watched: Watched)
         watched.until(lambda: not teller.is_alive())
 
 
-@pytest.mark.parametrize(
-    ("stage", "allow_long", "reason", "remedy"),
-    [
-        ("predict", False, "a part of one launch did not end within 10 s", "--yes"),
-        ("predict", True, "a launch did not end within 10 s", "--deadline"),
-        ("measure", False, "a launch did not end within 10 s", "--deadline"),
-        ("build", False, "while the engine was at 'build'", "--deadline"),
-        ("memory", False, "while the engine was at 'memory'", "--deadline"),
-        ("check", False, "looking for devices did not end within 10 s", "--deadline"),
-        ("upload", False, "while the engine was at 'upload'", ""),
-    ],
-)
-def test_what_did_not_come_back_is_told_with_what_would_help(
-    stage: str, allow_long: bool, reason: str, remedy: str
-) -> None:
-    deadlines = Deadlines(1.0)
-    deadlines.begin(stage, 10.0)
-    words, help_ = deadlines.hang(running=True, agreed=allow_long)
-    assert reason in words
-    assert remedy in help_ and bool(remedy) == bool(help_)
-    assert ("kernel" in words) == (stage in ("predict", "measure"))
-
-
-posix = pytest.mark.skipif(sys.platform == "win32", reason="SIGSTOP is POSIX's")
-
-
-def stop(watched: Watched) -> psutil.Process:
-    """Stop the engine of a run that samples, and return its process once it stands."""
-    watched.engine.run(config(watched.devices(), size={"N": 128}), MATMUL)
-    watched.wait(protocol.Samples)
-    watched.until(lambda: stages(watched)[-1] == "measure")
-    assert watched.engine.pid is not None
-    process = psutil.Process(watched.engine.pid)
-    process.suspend()
-    watched.until(lambda: process.status() == psutil.STATUS_STOPPED)
-    return process
-
-
-def stages(watched: Watched) -> list[str]:
-    return [event.name for event in watched.of(protocol.Stage) if isinstance(event, protocol.Stage)]
-
-
-@posix
-@pytest.mark.parametrize("deadline_s", [600.0, None])
-def test_an_engine_that_is_suspended_is_told_soon_and_works_on_when_it_is_continued(
-    watched: Watched, deadline_s: float | None
-) -> None:
-    process = stop(watched)
-    watched.engine._deadlines.deadline_s = deadline_s  # as at a stage that may take long
-    watched.engine._deadlines.overdue_at = (
-        None if deadline_s is None else time.monotonic() + deadline_s
-    )
-    began = time.monotonic()
-    watched.until(lambda: stages(watched)[-1] == "suspended", timeout_s=8.0)
-    assert time.monotonic() - began < 6.0
-    assert any("suspended from outside" in line for line in watched.log)
-    before = len(watched.of(protocol.Samples))
-    process.resume()
-    watched.wait(protocol.Samples, more_than=before)
-    told = stages(watched)
-    assert told.count("suspended") == 1 and told[told.index("suspended") + 1] == "measure"
-    assert not watched.of(EngineLost)
-
-
-@posix
-def test_a_suspended_engine_that_is_not_continued_is_replaced(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(suspension, "PATIENCE_S", 1.0)
-    stop(watched)
-    watched.engine._deadlines.overdue_at = time.monotonic() + 600.0
-    lost = watched.wait(EngineLost, timeout_s=8.0)
-    assert isinstance(lost, EngineLost)
-    assert (lost.kind, lost.outside) == ("hang", True)
-    assert "suspended from outside (SIGSTOP)" in lost.reason and "kernel" not in lost.reason
-    watched.wait(EngineReady, more_than=1)
-
-
-@posix
-def test_an_engine_suspended_at_its_deadline_is_no_kernel_that_never_ends(watched: Watched) -> None:
-    process = stop(watched)
-    watched.engine._deadlines.overdue_at = time.monotonic()
-    watched.until(lambda: stages(watched)[-1] == "suspended")
-    process.resume()
-    watched.wait(protocol.Samples, more_than=len(watched.of(protocol.Samples)))
-    assert not watched.of(EngineLost)
-
-
-RUNS_A_WHILE = """
-import sys, time
-from gpuexplorer.core.config import RunRequest
-from gpuexplorer.core.run_options import RunOptions
-from gpuexplorer.engine.session import EngineSession
-from gpuexplorer.workloads.choose import complete
-from gpuexplorer.workloads.loader import load
-
-workload = load()["matmul"]
-with EngineSession() as session:
-    request = RunRequest(workload="matmul", size={"N": 64}, device="cpu")
-    config = complete(request, workload, session.devices())
-    told = []
-
-    def look(progress):
-        due = session._engine._deadlines
-        if due.overdue_at is not None:  # a deadline that passes while this program is suspended
-            due.overdue_at = min(due.overdue_at, time.monotonic() + 3.0)
-        if progress.samples and not told:
-            told.append(True)
-            print(session.pid, flush=True)
-
-    record = session.measure(config, workload, RunOptions(seconds=6.5), on_progress=look)
-    print(record.stopped_by, flush=True)
-"""
-
-
-@posix
-def test_a_program_that_was_suspended_with_its_engine_does_not_lose_its_run() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", RUNS_A_WHILE], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as program:
-        assert program.stdout is not None
-        engine = psutil.Process(int(program.stdout.readline()))
-        stood = (psutil.Process(program.pid), engine)
-        for one in stood:
-            one.suspend()
-        with pytest.raises(subprocess.TimeoutExpired):  # longer than the deadline
-            program.wait(5.0)
-        for one in stood:
-            one.resume()
-        out, err = program.communicate(timeout=60)
-    assert (program.returncode, out.decode().split()) == (0, ["time"]), err.decode()
-
-
 def test_writing_far_out_of_bounds_ends_the_engine_at_most(watched: Watched) -> None:
     devices = watched.devices()
     workload = folder(OUT_OF_BOUNDS)
@@ -586,88 +301,3 @@ def test_no_orphan_when_the_parent_is_killed() -> None:
     parent.wait()
     parent.stdout.close()
     engine.wait(timeout=5.0)
-
-
-def test_an_interpreter_that_cannot_start_is_said_once() -> None:
-    watched = Watched(EngineOptions(python="/no/such/python"))
-    lost = watched.wait(EngineLost)
-    assert isinstance(lost, EngineLost)
-    assert not lost.restarting
-    assert "/no/such/python" in lost.reason
-    watched.engine.close()
-
-
-def test_an_engine_that_was_given_up_is_started_for_what_is_asked_of_it(tmp_path: Path) -> None:
-    """It was waited for without end."""
-    python = tmp_path / "python"
-    watched = Watched(EngineOptions(python=str(python)))
-    watched.until(lambda: any(isinstance(e, EngineLost) for e in watched.events))
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    python.chmod(0o755)
-    config = msgspec.structs.replace(prepared().config, device="numpy:cpu")
-    watched.engine.run(config, load()["matmul"], RunOptions(samples=1))
-    watched.until(lambda: any(isinstance(e, EngineReady) for e in watched.events))
-    watched.engine.close()
-
-
-def test_an_interpreter_that_only_prints_is_tried_once(tmp_path: Path) -> None:
-    script = tmp_path / "python"
-    script.write_text("#!/bin/sh\necho 'this is not an engine'\n")
-    script.chmod(0o755)
-    watched = Watched(EngineOptions(python=str(script)))
-    watched.until(
-        lambda: any(isinstance(e, EngineLost) and not e.restarting for e in watched.events)
-    )
-    assert len(watched.of(EngineLost)) == 1
-    assert any("this is not an engine" in line for line in watched.log)
-    watched.engine.close()
-
-
-def test_what_a_shell_prints_first_does_not_matter(tmp_path: Path) -> None:
-    script = tmp_path / "python"
-    script.write_text(f"#!/bin/sh\necho 'Welcome to this host'\nexec {sys.executable} \"$@\"\n")
-    script.chmod(0o755)
-    watched = Watched(EngineOptions(python=str(script)))
-    watched.wait(EngineReady)
-    assert "Welcome to this host" in watched.log
-    watched.engine.close()
-
-
-def test_a_library_that_prints_cannot_corrupt_the_stream() -> None:
-    code = "import os; os.write(1, b'noise'); print('more noise', flush=True)"
-    environment = {**os.environ, "PYTHONSTARTUP": ""}
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "from gpuexplorer.engine.launcher import take_streams\n"
-            "incoming, outgoing = take_streams()\n"
-            f"{code}\n"
-            "outgoing.write(b'frame')\n",
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-    )
-    out, err = process.communicate()
-    assert out == b"frame"
-    assert b"noise" in err
-
-
-def test_another_protocol_version_is_refused_by_name(watched: Watched) -> None:
-    welcome = protocol.Welcome(
-        protocol=protocol.PROTOCOL + 1,
-        version="99.0",
-        pid=1,
-        python="3.11",
-        monotonic_ns=0,
-        utc="",
-        threads=1,
-    )
-    watched.wait(EngineReady)
-    watched.engine._welcome(msgspec.structs.replace(welcome))
-    lost = watched.of(EngineLost)[-1]
-    assert isinstance(lost, EngineLost)
-    assert "99.0" in lost.reason
-    assert not lost.restarting

@@ -172,7 +172,9 @@ def test_what_a_study_comes_to_is_said_before_it_runs(kind: str) -> None:
 def test_the_copied_command_asks_for_the_same_study(kind: str, changes: dict[str, Any]) -> None:
     kernel = KINDS[kind].over_sizes or kind == "ladder"
     model = experiment("matmul" if kernel else "mlp")
-    if not kernel:
+    if kernel:
+        model.set_include_transfers(True)  # which these decide themselves
+    else:
         model.set_switch("grad_mode", "no_grad")
     asked = wanted(model, kind, **changes)
     named = shlex.split(asked.command((Path("my kernels"),), threads=1, engine="other's"))

@@ -15,6 +15,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import Environment, RunResult
 from gpuexplorer.core.sample import SampleBatch
+from gpuexplorer.engine.errors import EngineKilled
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.search.compare import (
     OTHER_DEVICE,
@@ -325,6 +326,36 @@ def test_an_error_says_whose_it_is() -> None:
     with pytest.raises(InputError, match=r"^the large one: the block is too large; choose"):
         comparing.measure(Failing(quiet(5)))
     assert comparing.rounds == 0
+
+
+class Killed(Machine):
+    """Loses an engine at some of the turns of the second contestant, counted from 1."""
+
+    def __init__(self, *turns: int) -> None:
+        super().__init__(quiet(20))
+        self._lost, self._turn = turns, 0
+
+    def measure(self, config: RunConfig, *rest: object, **choices: object) -> RunRecord:
+        if config.variant == "v1":
+            self._turn += 1
+            if self._turn in self._lost:
+                raise EngineKilled("the engine was killed (SIGKILL)")
+        return super().measure(config, *rest, **choices)
+
+
+@pytest.mark.parametrize("turns", [(1,), (3,), (1, 3)])
+def test_a_round_that_is_lost_with_its_engine_is_made_once_more(turns: tuple[int, ...]) -> None:
+    comparing = Comparing([contestant(0), contestant(1)], rounds=4)
+    comparing.measure(Killed(*turns))
+    assert (comparing.rounds, comparing.stopped_by, comparing.failed) == (4, "rounds", None)
+    assert [len(one.turns_s) for one in comparing.result().contestants] == [4, 4]
+
+
+def test_who_loses_an_engine_twice_in_a_row_ends_a_comparison() -> None:
+    comparing = Comparing([contestant(0), contestant(1, label="the deadly one")], rounds=4)
+    with pytest.raises(EngineKilled, match=r"^the deadly one: the engine was killed"):
+        comparing.measure(Killed(3, 4))
+    assert (comparing.rounds, comparing.failed) == (2, 1)
 
 
 @pytest.mark.parametrize("rounds", [None, 12])

@@ -47,6 +47,15 @@ def test_stored_runs_as_they_are() -> None:
         gpuexplorer.compare(runs[0], "16x16", stored=True)
     with pytest.raises(InputError, match="nothing is measured in turns"):
         gpuexplorer.compare(*runs, stored=True, rounds=3)
+    with pytest.raises(InputError, match=r"nothing is measured for 'seconds' and 'threads'; leave"):
+        gpuexplorer.compare(*runs, stored=True, seconds=20.0, threads=2)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_knobs_are_refused_beside_runs_that_have_their_own(stored: bool) -> None:
+    runs = [made_result(), made_result(median_s=9.5e-3)]
+    with pytest.raises(InputError, match="which have their own 'size' and 'seed'"):
+        gpuexplorer.compare(*runs, stored=stored, size=64, seed=1)
 
 
 def test_a_default_that_is_said_counts_beside_a_run_that_has_another() -> None:

@@ -268,6 +268,20 @@ def test_what_fails_has_its_reason_and_nothing_at_all_is_an_error() -> None:
     assert "cublas" in str(skipped["cublas"])
 
 
+def test_a_rung_that_drops_out_is_kept_with_the_rounds_it_has() -> None:
+    runs = 0
+
+    def fails(config: RunConfig) -> WorkFailed | None:
+        nonlocal runs
+        runs += config.variant == "tiled"
+        return WorkFailed("it broke") if config.variant == "tiled" and runs == 4 else None
+
+    study = lab().run(StudyMachine(launch_s, fails=fails))
+    (one,) = study.dropped
+    assert (one.label, one.reason, one.rounds) == ("tiled", "it broke", 2)
+    assert study.run(one.measured) is not None
+
+
 def test_a_step_leads_up_from_a_kernel_that_stands_before_it() -> None:
     text = MATMUL.source.manifest.replace('after = "naive"', 'after = "packed"')
     with pytest.raises(InputError, match="no kernel that stands before it"):

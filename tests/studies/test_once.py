@@ -123,6 +123,7 @@ def test_engines_end_together(engines: type[Engine]) -> None:
         ("ladder", {"tunables": {"TILE": 8}}, "tunables is not for"),
         ("ladder", {"switches": {"compile": "default"}}, "switches is not for"),
         ("speedup", {"device": "cpu"}, "device is not for the study 'speedup'; give devices"),
+        ("speedup", {"include_transfers": True}, "include_transfers is not for"),
         ("precision", {"precision": "fp16"}, "precision is not for .* give precisions"),
         ("precision", {"try_threads": [2]}, "try_threads is not for"),
         ("switches", {"variants": ["torch"]}, "variants is not for"),

@@ -143,6 +143,15 @@ def test_one_that_fails_midway_drops_out_and_the_rounds_go_on() -> None:
     found = points(study)
     assert found["bf16"].skipped == "the device fell over"
     assert found["fp16"].against is not None and found["fp16"].against.pairs == 8
+    again = decode(study_json(study))
+    (one,) = again.dropped
+    assert (one.label, one.reason, one.rounds) == ("bf16", "the device fell over", 3)
+    run = again.run(one.measured)
+    assert run is not None and run.config.precision == "bf16" and run.timing.samples
+    assert one.measured.time_s == pytest.approx(TIMES_S["bf16"], rel=0.01)
+    assert len(again.runs) == len(TIMES_S)
+    said = "bf16 dropped out after 3 rounds, which are kept: the device fell over."
+    assert said in again.notes
 
 
 @pytest.mark.parametrize("first", [1, 8])

@@ -276,6 +276,24 @@ def test_a_size_that_takes_too_long_has_its_reason_and_the_others_their_figures(
     assert "is as fast at N = 128; at the others it is slower" in study.break_even_with.words
 
 
+def test_what_drops_out_at_a_size_is_kept_with_the_rounds_it_has() -> None:
+    runs = 0
+
+    def fails(config: RunConfig) -> WorkFailed | None:
+        nonlocal runs
+        if config.device != "opencl:0" or config.size["N"] != 256:
+            return None
+        runs += 1
+        return WorkFailed("it broke") if runs == 4 else None
+
+    study = lab().run(StudyMachine(launch_s, fails=fails))
+    (one,) = study.dropped
+    assert (one.label, one.reason, one.rounds) == ("N = 256 on opencl:0", "it broke", 2)
+    run = study.run(one.measured)
+    assert run is not None and run.config.size["N"] == 256
+    assert study.points[-1].first is None
+
+
 def test_nothing_on_both_is_an_error() -> None:
     with pytest.raises(WorkFailed, match="no size was measured on both devices: it broke"):
         lab().run(

@@ -324,3 +324,23 @@ def test_a_combination_that_fails_in_the_end_is_told() -> None:
     assert study.combination == {"compile": "default", "in_place": True}
     assert study.together is None
     assert any("out of memory" in note for note in study.notes)
+    assert [one.label for one in study.dropped] == []  # it failed in its first run
+
+
+@pytest.mark.parametrize(("turn", "label"), [(4, "with In place"), (15, "combination")])
+def test_what_drops_out_on_the_way_to_the_combination_is_kept(turn: int, label: str) -> None:
+    seen = 0
+
+    def fails(config: RunConfig) -> WorkFailed | None:
+        nonlocal seen
+        if not {"compile", "in_place"} <= set(config.switches):
+            return None
+        seen += 1  # eleven times on the way: once alone and in ten rounds
+        return WorkFailed("out of memory") if seen == turn else None
+
+    study = lab(switches=["compile=default", "in_place"]).run(machine(fails=fails))
+    (one,) = study.dropped
+    assert (one.label, one.reason, one.rounds) == (label, "out of memory", 2)
+    assert study.run(one.measured) is not None
+    left = [step.before for step in study.added if not step.kept]
+    assert len(left) == (label != "combination") and all(study.run(one) for one in left)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 import tomllib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import gpuexplorer
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.workloads.loader import shipped_folder
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
+from tests.support.own_kernels import TEXTBOOK
 
 HEAD = """format = 1
 name = "many"
@@ -38,7 +43,7 @@ title = "One of many"
 teaches = "Nothing."
 [[variants.v{number}.launch]]
 source = "copy.cu"
-entry = "copy"
+entry = "vector_add"
 block = [64]
 grid = ["ceil_div(N, block_x)"]
 args = ["A", "B", "N"]
@@ -102,3 +107,28 @@ def test_a_word_of_thousands_of_letters_is_refused_in_a_readable_sentence(
     with pytest.raises(InputError) as caught:
         load(text.replace(good, bad.format("y" * 10_000)))
     assert len(str(caught.value)) < 1000
+
+
+def test_sources_that_no_message_holds_are_refused_in_one_sentence(tmp_path: Path) -> None:
+    """An engine takes messages up to 16 MiB; what was said of larger ones was no error of ours."""
+    folder = tmp_path / "vector_add"
+    shutil.copytree(shipped_folder() / "vector_add", folder)
+    for number in range(18):  # fewer letters than are allowed of bytes
+        (folder / f"{number}.cuh").write_text("// " + "核" * 340_000, encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        gpuexplorer.run("vector_add", kernels=tmp_path, size=64, device="cpu", seconds=0.01)
+    assert str(refused.value) == (
+        f"{folder / 'workload.toml'}: its sources are larger than 8 MiB together; "
+        "keep only what the kernels need"
+    )
+
+
+def test_a_file_with_all_that_it_includes_is_refused_when_that_is_too_much(tmp_path: Path) -> None:
+    names = [f"{number}.cuh" for number in range(18)]
+    for name in names:
+        (tmp_path / name).write_text("// " + "a" * 1_000_000)
+    file = tmp_path / "mine.cu"
+    file.write_text("".join(f'#include "{name}"\n' for name in names) + TEXTBOOK)
+    file.with_suffix(".toml").write_text("")
+    with pytest.raises(InputError, match=r"mine.cu: its sources are larger than 8 MiB together"):
+        gpuexplorer.run(str(file), size=64, device="cpu", seconds=0.01, trust=True)

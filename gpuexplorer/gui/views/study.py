@@ -17,7 +17,7 @@ from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.config import RunConfig, RunRequest
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import ExplorerError, InputError
-from gpuexplorer.core.knobs import OF_VARIANT, TRANSFERS, knob_of, option_words, values_of
+from gpuexplorer.core.knobs import OF_VARIANT, knob_of, option_words, values_of
 from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.studies import STUDY_GROUP, Study, document_and_runs, study_json
@@ -91,14 +91,16 @@ class WantedStudy:
         word for it, None for the built-in one.
         """
         said = values_of(self.request)
-        fields = {name: knob_of(name)[0].field for name in said}
+        knobs = {name: knob_of(name)[0] for name in said}
+        fields = {name: knob.field for name, knob in knobs.items()}
         values: dict[str, tuple[Any, ...]] = {
-            name: (value,) for name, value in said.items() if fields[name] not in self.kind.varies
+            name: (value,)
+            for name, value in said.items()
+            if fields[name] not in self.kind.varies and knobs[name].axis not in self.kind.without
         }
         if "variant" in said and any(fields[name] in OF_VARIANT for name in values):
             values["variant"] = (said["variant"],)  # whose they are
         if self.kind.over_sizes:
-            values.pop(TRANSFERS, None)
             values[f"size.{self.chosen['symbol']}"] = self.chosen["sizes"]
         if threads is not None:
             values["threads"] = (threads,)
