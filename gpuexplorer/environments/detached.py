@@ -7,6 +7,7 @@ machine knows of each stands below ``jobs`` in the data folder, until it has bee
 from __future__ import annotations
 
 import base64
+import math
 import os
 import secrets
 import shutil
@@ -39,6 +40,8 @@ ABOUT = "about.json"
 MOST_B = 1 << 20
 AT_ONCE = 200
 """Answers that are fetched with one request."""
+ANSWER_S = 60.0
+"""How long a machine may take to say how far a job is: what it has to do for that is little."""
 
 
 class Detached(msgspec.Struct, frozen=True, kw_only=True):
@@ -257,7 +260,7 @@ def start(about: Detached) -> None:
 
 def state_of(about: Detached, cancel: threading.Event | None = None) -> DetachedState:
     """Return how far it is; raises where its machine cannot be reached."""
-    told = _ask(about, {"action": "state"}, cancel)
+    told = _ask(about, {"action": "state"}, cancel, ANSWER_S)
     return DetachedState(
         running=told["running"],
         done=told["answers"],
@@ -330,16 +333,19 @@ def forget(about: Detached) -> None:
 
 
 def _ask(
-    about: Detached, wanted: dict[str, Any], cancel: threading.Event | None = None
+    about: Detached,
+    wanted: dict[str, Any],
+    cancel: threading.Event | None = None,
+    answer_s: float = math.inf,
 ) -> dict[str, Any]:
     asked, machine = {**wanted, "folder": about._place}, about.machine
     if machine is None:
-        return request(None, sys.executable, asked, cancel)
+        return request(None, sys.executable, asked, cancel, answer_s=answer_s)
     try:
-        return request(machine, machine.python, asked, cancel)
+        return request(machine, machine.python, asked, cancel, answer_s=answer_s)
     except NoPython:  # its engine was removed; what it has measured is there all the same
         python, _ = far.find_python(machine, "", cancel)
-        return request(machine, python, asked, cancel)
+        return request(machine, python, asked, cancel, answer_s=answer_s)
 
 
 def _text(data: bytes) -> str:
