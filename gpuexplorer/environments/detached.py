@@ -27,7 +27,7 @@ from gpuexplorer.core.shared_device import FAR_NICE, niceness
 from gpuexplorer.core.text import brief
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.engine.interpreters import BUILT_IN, find_interpreter
-from gpuexplorer.engine.machine import HOME, Machine
+from gpuexplorer.engine.machine import Machine
 from gpuexplorer.engine.program import far_bootstrap
 from gpuexplorer.environments import far
 from gpuexplorer.environments.far_talk import NoPython, request
@@ -89,7 +89,7 @@ class Detached(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def _place(self) -> str:
         """Its folder where it runs."""
-        return f"{HOME}/jobs/{self.id}" if self.address else str(self.folder)
+        return f"{far.JOBS}/{self.id}" if self.address else str(self.folder)
 
 
 class DetachedState(msgspec.Struct, frozen=True, kw_only=True):
@@ -269,6 +269,14 @@ def state_of(about: Detached, cancel: threading.Event | None = None) -> Detached
         finished=told["finished"] or (not told["running"] and 0 < about.total <= told["answers"]),
         rebooted=told["rebooted"],
     )
+
+
+def measured_in(folder: Path) -> Detached | None:
+    """Return a search that is being measured by a Python of this machine in a folder; or None."""
+    for one in list_detached():
+        if one.python and Path(one.python).is_relative_to(folder) and state_of(one).running:
+            return one
+    return None
 
 
 def end(about: Detached) -> None:

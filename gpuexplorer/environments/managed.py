@@ -78,9 +78,11 @@ def free_name(wanted: str) -> str:
 def remove(name: str) -> int:
     """Remove an environment and forget its engine; return the bytes that this freed.
 
-    Raises InputError where there is none, WorkFailed when another program is at work here or its
-    files cannot be deleted.
+    Raises InputError where there is none, WorkFailed when another program is at work here, or in
+    it, or its files cannot be deleted.
     """
+    from gpuexplorer.environments.detached import measured_in  # with all that searches
+
     found = find_managed(name)
     if found is None:
         raise InputError(
@@ -89,6 +91,12 @@ def remove(name: str) -> int:
         )
     with one_at_a_time(engines_folder()):
         folder = Path(found.path)
+        job = measured_in(folder)
+        if job is not None:
+            raise WorkFailed(
+                f"'{name}' is in use: job {job.id} is measured in it",
+                remedy=f"wait until it has ended, or end it: gpuexplorer jobs end {job.id}",
+            )
         freed = size_of(folder)
         gone = _set_aside(folder)
         forget(name, folder)
