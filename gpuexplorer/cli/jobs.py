@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -34,8 +35,7 @@ def command(options: argparse.Namespace) -> int:
 def _list(options: argparse.Namespace) -> int:
     unreadable: list[UnreadableJob] = []
     jobs = detached.list_detached(unreadable.append)
-    with ThreadPoolExecutor(AT_ONCE) as pool:  # a machine that is off takes ten seconds to say so
-        found = list(zip(jobs, pool.map(_look, jobs), strict=True))
+    found = list(zip(jobs, _looks(jobs), strict=True))
     for error in unreadable:
         say(f"gpuexplorer: {error}")
     if options.json is not None:
@@ -71,10 +71,20 @@ def _show(found: list[tuple[Detached, DetachedState | str]]) -> None:
             _say_last_words(one, state)
 
 
-def _look(one: Detached) -> DetachedState | str:
+def _looks(jobs: list[Detached]) -> list[DetachedState | str]:
+    """Return how far each job is; an interrupt ends the asking as well."""
+    given_up = threading.Event()
+    with ThreadPoolExecutor(AT_ONCE) as pool:  # a machine that is off takes ten seconds to say so
+        try:
+            return list(pool.map(lambda one: _look(one, given_up), jobs))
+        finally:
+            given_up.set()
+
+
+def _look(one: Detached, given_up: threading.Event) -> DetachedState | str:
     """Return how far a job is, or why that is not known."""
     try:
-        return detached.state_of(one)
+        return detached.state_of(one, given_up)
     except ExplorerError as error:
         return str(error)
 

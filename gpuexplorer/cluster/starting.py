@@ -62,11 +62,16 @@ class StartedCluster(Closing):
     """A cluster that this program has started and ends."""
 
     def __init__(self, launcher: Launcher, launched: Any, folder: Path, lock: FileLock) -> None:
+        """End what was launched where its file for clients cannot be written."""
         self._launcher, self._launched, self._lock = launcher, launched, lock
         self.scheduler: str = launched.scheduler_address
         self.place = place_in(folder, self.scheduler)
-        self.file = write_place(folder, self.scheduler)
-        """What clients are given."""
+        try:
+            self.file = write_place(folder, self.scheduler)
+            """What clients are given."""
+        except BaseException:
+            self._end()
+            raise
 
     @property
     def wanted(self) -> int:
@@ -83,19 +88,23 @@ class StartedCluster(Closing):
 
     def close(self) -> None:
         """End workers and scheduler, and take back the file for clients."""
-        launched, self._launched = self._launched, None
-        if launched is not None:
+        if self._launched is not None:
             try:
-                # A scheduler elsewhere that is gone ends nothing.
-                with suppress(OSError) if isinstance(self._launcher, Ssh) else nullcontext():
-                    launched.close()
+                self._end()
             finally:
-                try:
-                    if isinstance(self._launcher, Ssh):
-                        launched.remove_certificates()
-                finally:
-                    self.file.unlink(missing_ok=True)
-                    self._lock.close()
+                self.file.unlink(missing_ok=True)
+                self._lock.close()
+
+    def _end(self) -> None:
+        """End workers and scheduler."""
+        launched, self._launched = self._launched, None
+        try:
+            # A scheduler elsewhere that is gone ends nothing.
+            with suppress(OSError) if isinstance(self._launcher, Ssh) else nullcontext():
+                launched.close()
+        finally:
+            if isinstance(self._launcher, Ssh):
+                launched.remove_certificates()
 
 
 @dataclass(frozen=True)

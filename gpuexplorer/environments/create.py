@@ -76,7 +76,7 @@ def _check_free(name: str) -> None:
             f"there is an environment '{name}' already",
             remedy="choose another name, or remove that one first",
         )
-    if found is not None and not found.kind and any(folder.iterdir()):
+    if found is None and folder.exists():
         raise InputError(
             f"{folder} is there already, and was not made here", remedy="choose another name"
         )

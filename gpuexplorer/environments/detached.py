@@ -7,6 +7,7 @@ machine knows of each stands below ``jobs`` in the data folder, until it has bee
 from __future__ import annotations
 
 import base64
+import math
 import os
 import secrets
 import shutil
@@ -26,7 +27,7 @@ from gpuexplorer.core.shared_device import FAR_NICE, niceness
 from gpuexplorer.core.text import brief
 from gpuexplorer.core.units import count, plural
 from gpuexplorer.engine.interpreters import BUILT_IN, find_interpreter
-from gpuexplorer.engine.machine import HOME, Machine
+from gpuexplorer.engine.machine import Machine
 from gpuexplorer.engine.program import far_bootstrap
 from gpuexplorer.environments import far
 from gpuexplorer.environments.far_talk import NoPython, request
@@ -39,6 +40,8 @@ ABOUT = "about.json"
 MOST_B = 1 << 20
 AT_ONCE = 200
 """Answers that are fetched with one request."""
+ANSWER_S = 60.0
+"""How long a machine may take to say how far a job is: what it has to do for that is little."""
 
 
 class Detached(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +89,7 @@ class Detached(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def _place(self) -> str:
         """Its folder where it runs."""
-        return f"{HOME}/jobs/{self.id}" if self.address else str(self.folder)
+        return f"{far.JOBS}/{self.id}" if self.address else str(self.folder)
 
 
 class DetachedState(msgspec.Struct, frozen=True, kw_only=True):
@@ -257,7 +260,7 @@ def start(about: Detached) -> None:
 
 def state_of(about: Detached, cancel: threading.Event | None = None) -> DetachedState:
     """Return how far it is; raises where its machine cannot be reached."""
-    told = _ask(about, {"action": "state"}, cancel)
+    told = _ask(about, {"action": "state"}, cancel, ANSWER_S)
     return DetachedState(
         running=told["running"],
         done=told["answers"],
@@ -266,6 +269,14 @@ def state_of(about: Detached, cancel: threading.Event | None = None) -> Detached
         finished=told["finished"] or (not told["running"] and 0 < about.total <= told["answers"]),
         rebooted=told["rebooted"],
     )
+
+
+def measured_in(folder: Path) -> Detached | None:
+    """Return a search that is being measured by a Python of this machine in a folder; or None."""
+    for one in list_detached():
+        if one.python and Path(one.python).is_relative_to(folder) and state_of(one).running:
+            return one
+    return None
 
 
 def end(about: Detached) -> None:
@@ -330,16 +341,19 @@ def forget(about: Detached) -> None:
 
 
 def _ask(
-    about: Detached, wanted: dict[str, Any], cancel: threading.Event | None = None
+    about: Detached,
+    wanted: dict[str, Any],
+    cancel: threading.Event | None = None,
+    answer_s: float = math.inf,
 ) -> dict[str, Any]:
     asked, machine = {**wanted, "folder": about._place}, about.machine
     if machine is None:
-        return request(None, sys.executable, asked, cancel)
+        return request(None, sys.executable, asked, cancel, answer_s=answer_s)
     try:
-        return request(machine, machine.python, asked, cancel)
+        return request(machine, machine.python, asked, cancel, answer_s=answer_s)
     except NoPython:  # its engine was removed; what it has measured is there all the same
         python, _ = far.find_python(machine, "", cancel)
-        return request(machine, python, asked, cancel)
+        return request(machine, python, asked, cancel, answer_s=answer_s)
 
 
 def _text(data: bytes) -> str:

@@ -37,6 +37,7 @@ from gpuexplorer.environments.verify import verify
 ENVIRONMENTS = f"{HOME}/far"
 WHEELS = f"{HOME}/wheels"
 TOOLS = f"{HOME}/tools"
+JOBS = f"{HOME}/jobs"
 _MARK = "GPUEXPLORER-PYTHON"
 _ASK_VERSION = f'import sys;print("{_MARK}","%d.%d.%d"%sys.version_info[:3],sys.executable)'
 _FIND = f"""
@@ -260,6 +261,7 @@ def make(
             "wheels": far_wheels,
             "index": kind.index,
             "kind": kind.name,
+            "jobs": JOBS,
         },
         cancel,
         report,
@@ -431,7 +433,7 @@ def remove(machine: Machine, cancel: threading.Event | None = None) -> int:
         "home": HOME,
         "folders": folders,
         "environments": ENVIRONMENTS,
-        "jobs": f"{HOME}/jobs",
+        "jobs": JOBS,
         "with_the_last": [PROGRAMS, TOOLS, WHEELS, ENVIRONMENTS],
     }
     return int(request(machine, python, wanted, cancel)["freed_B"])

@@ -145,6 +145,7 @@ def make(request: dict[str, Any]) -> None:
         tell(done=True, python=python)
         return
     if os.path.exists(ready):
+        check_idle(request["jobs"])
         os.unlink(ready)
     uv = place(request["uv"])
     always = ["--no-config", "--no-progress", "--no-python-downloads", "--cache-dir", scratch]
@@ -257,16 +258,21 @@ def look(request: dict[str, Any]) -> None:
 
 def remove(request: dict[str, Any]) -> None:
     """Delete folders of ours, and with the last environment what serves all; tell the bytes."""
-    jobs = place(request["jobs"])
-    for name in sorted(os.listdir(jobs)) if os.path.isdir(jobs) else []:
-        if running(os.path.join(jobs, name)):
-            raise ValueError(f"the detached job {name} is being measured there")
+    check_idle(request["jobs"])
     freed = sum(delete(folder, request["home"]) for folder in request["folders"])
     environments = place(request["environments"])
     left = os.listdir(environments) if os.path.isdir(environments) else []
     if not left:
         freed += sum(delete(folder, request["home"]) for folder in request["with_the_last"])
     tell(done=True, freed_B=freed)
+
+
+def check_idle(jobs: str) -> None:
+    """Raise ValueError where a job is being measured, which may be in what is to be changed."""
+    jobs = place(jobs)
+    for name in sorted(os.listdir(jobs)) if os.path.isdir(jobs) else []:
+        if running(os.path.join(jobs, name)):
+            raise ValueError(f"the detached job {name} is being measured there")
 
 
 def delete(folder: str, home: str) -> int:

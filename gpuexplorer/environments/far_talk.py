@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -55,11 +57,14 @@ def request(
     wanted: Answer,
     cancel: threading.Event | None = None,
     on_answer: Callable[[Answer, Talk], None] = lambda answer, talk: None,
+    *,
+    answer_s: float = math.inf,
 ) -> Answer:
     """Have ``far_side`` do something in a Python there; return its last answer.
 
     ``machine`` None is this one, in this program's own Python. ``on_answer`` is told the answers
-    before it. Raises as ``Talk`` does, NoPython, and WorkFailed for what went wrong there.
+    before it. Raises as ``Talk`` does, NoPython, and WorkFailed for what went wrong there, or does
+    not end within ``answer_s``.
     """
     where = machine.host if machine is not None else "this machine"
     words, script = [python, "-I", "-c", _READ_SCRIPT], b""
@@ -70,7 +75,7 @@ def request(
         script = b"%d\n" % len(text) + text
     with Talk(machine, words, cancel, bulk=wanted["action"] == "put") as talk:
         talk.send(script + msgspec.json.encode(wanted) + b"\n")
-        for line in talk.lines():
+        for line in talk.lines(answer_s):
             try:
                 answer = msgspec.json.decode(line, type=dict[str, Any])
             except msgspec.DecodeError:
@@ -164,13 +169,19 @@ class Talk:
         with suppress(queue.Full):
             self._outgoing.put(None, timeout=GRACE_S if wait else 0.01)
 
-    def lines(self) -> Iterator[str]:
-        """Return what it prints, line by line, to its end; ``status`` is known then."""
+    def lines(self, within_s: float = math.inf) -> Iterator[str]:
+        """Return what it prints, line by line, to its end; ``status`` is known then.
+
+        Raises WorkFailed where the end does not come ``within_s``.
+        """
+        until = time.monotonic() + within_s
         while True:
             try:
                 line = self._printed.get(timeout=POLL_S)
             except queue.Empty:
                 check(self._cancel)
+                if time.monotonic() > until:
+                    raise self._silent(within_s) from None
                 continue
             if line is None:
                 break
@@ -180,6 +191,14 @@ class Talk:
         self._listener.join(GRACE_S)
         if self._machine is not None and link.is_of_link(self.status):
             raise self._link_failed(self._machine)
+
+    def _silent(self, seconds: float) -> ExplorerError:
+        where = self._machine.host if self._machine is not None else "this machine"
+        return WorkFailed(
+            f"{where} did not answer within {seconds:g} s",
+            remedy="see in a terminal there whether programs start",
+            detail="\n".join(self.said),
+        )
 
     def _link_failed(self, machine: Machine) -> ExplorerError:
         detail = "\n".join(self.said)

@@ -26,12 +26,17 @@ ATTEMPTS = 5
 
 
 def list_managed() -> list[Managed]:
-    """Return every environment of ours by name, unfinished ones too; nothing is started."""
+    """Return every environment of ours by name, unfinished ones too; nothing is started.
+
+    A folder that holds what was not made here, or by a version whose word on it this one cannot
+    read, is none of ours.
+    """
     try:
         folders = sorted(p for p in engines_folder().iterdir() if p.is_dir())
     except OSError:
         return []
-    return [_read(folder) for folder in folders if not folder.name.startswith(".")]
+    found = [_read(folder) for folder in folders if not folder.name.startswith(".")]
+    return [one for one in found if one is not None]
 
 
 def find_managed(name: str) -> Managed | None:
@@ -39,11 +44,16 @@ def find_managed(name: str) -> Managed | None:
     return next((one for one in list_managed() if one.name == name), None)
 
 
-def _read(folder: Path) -> Managed:
-    """Return what a folder says of itself; one that was cut off at once says nothing."""
+def _read(folder: Path) -> Managed | None:
+    """Return what a folder says of itself; one that was cut off at once is empty."""
     journal = read_journal(folder)
     if journal is not None:
         return journal.environment
+    try:
+        if any(folder.iterdir()):
+            return None
+    except OSError:
+        return None
     return Managed(name=folder.name, kind="", title="", path=str(folder), ready=False)
 
 
@@ -68,9 +78,11 @@ def free_name(wanted: str) -> str:
 def remove(name: str) -> int:
     """Remove an environment and forget its engine; return the bytes that this freed.
 
-    Raises InputError where there is none, WorkFailed when another program is at work here or its
-    files cannot be deleted.
+    Raises InputError where there is none, WorkFailed when another program is at work here, or in
+    it, or its files cannot be deleted.
     """
+    from gpuexplorer.environments.detached import measured_in  # with all that searches
+
     found = find_managed(name)
     if found is None:
         raise InputError(
@@ -79,6 +91,12 @@ def remove(name: str) -> int:
         )
     with one_at_a_time(engines_folder()):
         folder = Path(found.path)
+        job = measured_in(folder)
+        if job is not None:
+            raise WorkFailed(
+                f"'{name}' is in use: job {job.id} is measured in it",
+                remedy=f"wait until it has ended, or end it: gpuexplorer jobs end {job.id}",
+            )
         freed = size_of(folder)
         gone = _set_aside(folder)
         forget(name, folder)
@@ -96,13 +114,16 @@ def clean_up() -> int:
         return 0
     freed = 0
     with one_at_a_time(folder):
-        unfinished = [Path(one.path) for one in list_managed() if not one.ready]
+        for unfinished in [Path(one.path) for one in list_managed() if not one.ready]:
+            gone = _set_aside(unfinished)  # without its journal half of it would be nobody's
+            forget(unfinished.name, unfinished)
+            freed += size_of(gone)
+            _delete(gone)
         kinds = (_REMOVED, _PIP, SCRATCH)
         leftovers = [p for p in folder.iterdir() if p.name.startswith(kinds)]
-        for path in (*unfinished, downloads_folder(folder), *leftovers):
+        for path in (downloads_folder(folder), *leftovers):
             if path.exists():
                 freed += size_of(path)
-                forget(path.name, path)
                 _delete(path)
     return freed
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -56,18 +57,40 @@ def progress_file() -> Path:
 def read_progress(path: Path | None = None) -> Progress:
     """Return the progress that was kept; none where there is no file, or none of ours."""
     try:
-        found = msgspec.json.decode((path or progress_file()).read_bytes(), type=Progress)
+        return _read(path or progress_file())
     except (OSError, msgspec.DecodeError):
         return Progress()
-    return found if found.schema == PROGRESS_SCHEMA else Progress()
+
+
+def _read(path: Path) -> Progress:
+    found = msgspec.json.decode(path.read_bytes(), type=Progress)
+    if found.schema != PROGRESS_SCHEMA:
+        raise msgspec.DecodeError("it is of another version")
+    return found
+
+
+def take_in_others(progress: Progress, own: Collection[str]) -> None:
+    """Take in what other windows have kept by now, but for the lessons of one's ``own``."""
+    kept = read_progress().lessons
+    progress.lessons.update({name: done for name, done in kept.items() if name not in own})
 
 
 def keep_progress(progress: Progress, path: Path | None = None) -> ExplorerError | None:
-    """Write the progress; return what kept it from being written, None where nothing did."""
+    """Write the progress; return what kept it from being written, None where nothing did.
+
+    A file that cannot be read stays as it is: another version may have written it.
+    """
     target = path or progress_file()
     try:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            _read(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         keep_progress_in(progress, target)
+    except msgspec.DecodeError:
+        return ExplorerError(
+            f"{target}: the progress cannot be kept: this version cannot read what is there",
+            remedy="move the file elsewhere, and the progress begins anew",
+        )
     except OSError as error:
         return ExplorerError(f"{target}: the progress cannot be kept: {error.strerror}")
     except ExplorerError as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import psutil
 
+from gpuexplorer.core.deadline import said_deadline_s
 from gpuexplorer.core.errors import WorkFailed, WrongResult
 from gpuexplorer.core.units import quantity
 from gpuexplorer.engine import protocol
@@ -26,7 +27,8 @@ CANCEL_S = {"cpu": 2.0, "gpu": 5.0}
 """A cancelled launch that does not end has to be ended this soon, process and all; a GPU's driver
 takes its time to end a process whose kernel is running."""
 HANG_S = 40.0
-"""Most that a launch without an end may run before it counts as hung."""
+"""Most that a launch without an end may run before it counts as hung; a deadline that the user says
+comes on top of it."""
 LAUNCHING = ("predict", "verify", "measure")
 """Steps in which a kernel runs."""
 
@@ -143,7 +145,9 @@ def _kill(context: SelfTestContext) -> Found:
     with WatchedEngine(context) as watched:
         watched.begin(context.config(workload), workload, None)
         watched.until(
-            lambda: bool(watched.of(protocol.Samples)), 120.0, "the first sample of a run"
+            lambda: bool(watched.of(protocol.Samples)),
+            watched.patience_s,
+            "the first sample of a run",
         )
         pid = watched.engine.pid
         assert pid is not None
@@ -168,7 +172,9 @@ def _endless(context: SelfTestContext) -> Found:
         watched.begin(context.config(workload), workload, None, allow_long=False)
         watched.stage(*LAUNCHING)
         waited_s = watched.until(
-            lambda: bool(watched.of(EngineLost)), HANG_S, "the deadline of a launch without an end"
+            lambda: bool(watched.of(EngineLost)),
+            HANG_S + (said_deadline_s() or 0.0),
+            "the deadline of a launch without an end",
         )
         lost = watched.of(EngineLost)[-1]
         if lost.kind != "hang":

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from gpuexplorer.core.closing import Closing
 from gpuexplorer.core.config import RunConfig
+from gpuexplorer.core.deadline import said_deadline_s
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.sample import Reading
@@ -17,6 +18,9 @@ from gpuexplorer.selftest.context import SelfTestContext
 from gpuexplorer.workloads.workload import Workload
 
 POLL_S = 0.05
+PATIENCE_S = 120.0
+"""How long an engine may take to build, launch and measure, unless the user says that it takes
+longer."""
 ENDS = (
     protocol.Finished,
     protocol.Cancelled,
@@ -80,15 +84,20 @@ class WatchedEngine(Closing):
         """Ask for a run; return its generation."""
         return self.engine.run(config, workload, RunOptions(seconds=seconds, allow_long=allow_long))
 
-    def stage(self, *names: str, timeout_s: float = 120.0) -> None:
+    @property
+    def patience_s(self) -> float:
+        """How long a step of a run may take here."""
+        return max(PATIENCE_S, said_deadline_s() or 0.0)
+
+    def stage(self, *names: str) -> None:
         """Wait until the run is at one of these steps."""
         self.until(
             lambda: any(s.name in names for s in self.of(protocol.Stage)),
-            timeout_s,
+            self.patience_s,
             f"the step '{names[0]}'",
         )
 
-    def end_of(self, generation: int, timeout_s: float = 120.0) -> Event:
+    def end_of(self, generation: int) -> Event:
         """Wait for a run's last message, or for its engine's end, and return it."""
 
         def last() -> Event | None:
@@ -97,7 +106,7 @@ class WatchedEngine(Closing):
                     return event
             return None
 
-        self.until(lambda: last() is not None, timeout_s, "the end of the run")
+        self.until(lambda: last() is not None, self.patience_s, "the end of the run")
         found = last()
         assert found is not None
         return found

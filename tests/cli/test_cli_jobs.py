@@ -307,7 +307,7 @@ def test_machines_are_asked_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     both = threading.Barrier(2, timeout=60.0)
     look = detached.state_of
 
-    def waits(one: Detached) -> DetachedState:
+    def waits(one: Detached, given_up: threading.Event) -> DetachedState:
         both.wait()
         return look(one)
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 import psutil
 import pytest
@@ -21,8 +22,10 @@ from gpuexplorer.cli import cluster, main
 from gpuexplorer.cluster.certificates import make_certificates, place_in
 from gpuexplorer.cluster.connection import connect
 from gpuexplorer.cluster.hosts import Host, read_hosts
-from gpuexplorer.cluster.place import is_loopback
+from gpuexplorer.cluster.place import FILE, is_loopback
+from gpuexplorer.cluster.starting import Launcher, start
 from gpuexplorer.core.errors import CannotRunHere, InputError
+from gpuexplorer.exchange.files import NotWritten
 from tests.support.cli import assert_one_sentence, run_cli
 from tests.support.clusters import cluster_up
 from tests.support.detached_jobs import until
@@ -79,6 +82,29 @@ def test_a_cluster_that_is_ended_while_it_starts_leaves_no_process_and_says_so(
         "gpuexplorer: the cluster ends as soon as it has started; once more ends it at once\n",
         "gpuexplorer: the cluster has ended\n",
     ]
+
+
+class MadeUp:
+    """Workers that say whether they were ended."""
+
+    wanted, scheduler_address, ended = 1, "tls://127.0.0.1:1", False
+
+    def launch(self, folder: Path) -> MadeUp:
+        return self
+
+    def close(self) -> None:
+        self.ended = True
+
+
+def test_a_cluster_whose_file_cannot_be_written_leaves_no_workers(tmp_path: Path) -> None:
+    """Its scheduler, jobs and workers went on, and nothing was left to end them by."""
+    folder, workers = tmp_path / "cluster", MadeUp()
+    (folder / FILE).mkdir(parents=True)
+    with pytest.raises(NotWritten):
+        start(cast("Launcher", workers), folder)
+    assert workers.ended
+    (folder / FILE).rmdir()
+    start(cast("Launcher", MadeUp()), folder).close()  # and nobody holds its folder
 
 
 def test_a_cluster_here_is_reached_from_here_with_its_certificate_alone_and_ended_by_down(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.engine.interpreters import Interpreters
 from gpuexplorer.engine.session import EngineSession
 from gpuexplorer.environments.create import PHASES, SetUpProgress, _unpacked, create
-from gpuexplorer.environments.journal import engines_folder
+from gpuexplorer.environments.journal import FILE, Journal, Managed, engines_folder
 from gpuexplorer.environments.kinds import Kind
 from gpuexplorer.environments.managed import (
     clean_up,
@@ -324,4 +325,42 @@ def test_what_is_unfinished_is_cleaned_up(
         (place / left_behind).mkdir()
     assert clean_up() > 1_500_000
     assert list_managed() == []
+    assert [p.name for p in place.iterdir()] == [".lock"]
+
+
+@pytest.mark.usefixtures("verified")
+def test_what_was_not_made_here_or_by_another_version_stays(
+    wheels: Path, python: FoundPython, place: Path
+) -> None:
+    """Cleaning up deleted it, finished environments of a newer version among it."""
+    create(of_folder(wheels, python), "newer")
+    journal = place / "newer" / FILE
+    journal.write_text(journal.read_text().replace("environment/1", "environment/2"))
+    (place / "foreign").mkdir()
+    (place / "foreign" / "diary.txt").write_text("mine")
+    assert clean_up() == 0
+    for name, file in (("newer", FILE), ("foreign", "diary.txt")):
+        with pytest.raises(InputError, match=f"no environment '{name}' that was made here"):
+            remove(name)
+        assert (place / name / file).exists()
+    assert list_managed() == []
+
+
+def test_cleaning_up_that_was_killed_half_way_is_done_the_next_time(
+    monkeypatch: pytest.MonkeyPatch, place: Path
+) -> None:
+    made = Managed(name="tiny", kind="tiny", title="", path=str(place / "tiny"), ready=False)
+    (place / "tiny").mkdir(parents=True)
+    Journal(step="download", key="", environment=made).write()
+    (place / "tiny" / "left").write_bytes(bytes(100))
+
+    def killed(folder: Path) -> None:
+        (folder / FILE).unlink()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            clean_up()
+    assert clean_up() >= 100
     assert [p.name for p in place.iterdir()] == [".lock"]

@@ -7,8 +7,9 @@ from itertools import count
 
 import pytest
 
+from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.errors import WorkFailed
-from gpuexplorer.selftest import faulty, recovery
+from gpuexplorer.selftest import faulty, recovery, watched
 from gpuexplorer.selftest.context import SelfTestContext, SelfTestOptions
 from gpuexplorer.selftest.task import Found, Interrupted
 from tests.selftest.context_support import MadeContext, timed
@@ -54,6 +55,27 @@ def test_a_user_need_not_wait_for_a_deadline(context: SelfTestContext) -> None:
     hurried = SelfTestContext(SelfTestOptions(device="cpu", quick=True), lambda: next(looks) > 40)
     with hurried, pytest.raises(Interrupted):
         check(hurried, "without an end")
+
+
+@pytest.mark.alone
+def test_a_deadline_that_the_user_said_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that kept the longer deadline of --deadline failed the self-test by that."""
+    monkeypatch.setattr(recovery, "HANG_S", 6.0)
+    monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, "12")
+    with SelfTestContext(SelfTestOptions(device="cpu", quick=True)) as context:
+        found = check(context, "without an end")
+    assert "12 s" in found.words
+
+
+@pytest.mark.alone
+def test_a_machine_that_builds_slowly_has_the_time_that_the_user_said(
+    context: SelfTestContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watched, "PATIENCE_S", 0.01)
+    with pytest.raises(WorkFailed, match="the first sample of a run did not come"):
+        check(context, "killed")
+    monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, "60")
+    assert "SIGKILL" in check(context, "killed").words
 
 
 def test_a_fault_that_nobody_notices_fails() -> None:

@@ -23,6 +23,7 @@ from gpuexplorer.lessons.progress import (
     note_measured,
     read_progress,
     state_words,
+    take_in_others,
 )
 from gpuexplorer.studies import kind_of
 from gpuexplorer.workloads.workload import Workload
@@ -55,6 +56,8 @@ class LessonsModel:
         self.results = LessonResults()
         self.trouble: ExplorerError | None = None
         """Why the progress could not be kept."""
+        self._not_kept: set[str] = set()
+        """Lessons with something that could not be kept yet."""
 
     def read(self, workloads: dict[str, Workload], folders: Sequence[Path]) -> None:
         """Read all lessons again; what was measured stays."""
@@ -88,12 +91,15 @@ class LessonsModel:
 
     def guess(self, guess: str | float) -> None:
         """Take in a guess."""
+        take_in_others(self.progress, self._not_kept)
         self.done.guess = guess
         note_measured(self.done, self.lesson, self.measured)
-        self._keep()
+        self._keep(self.lesson)
 
     def take(self, lesson: Lesson, name: str, found: Measured, *, whole: bool) -> None:
         """Take in a measurement, or a part of it; only a whole one counts as done."""
+        if whole:
+            take_in_others(self.progress, self._not_kept)
         if name == EXERCISE:
             self.results.exercise[lesson.name] = found
             if whole:
@@ -104,7 +110,7 @@ class LessonsModel:
             if whole:
                 note_measured(self.progress.of(lesson.name), lesson, measured)
         if whole:
-            self._keep()
+            self._keep(lesson)
 
     def held(self, step: int) -> HeldLessons | None:
         """Return what was measured, with the open lesson at a step; None for nothing of these."""
@@ -144,8 +150,12 @@ class LessonsModel:
         """Return how far a lesson is, in a few words; empty for one that was not begun."""
         return state_words(self.progress, lesson.name)
 
-    def _keep(self) -> None:
+    def _keep(self, lesson: Lesson) -> None:
+        """Keep what was done of a lesson, and of those of which it could not be kept before."""
+        self._not_kept.add(lesson.name)
         self.trouble = keep_progress(self.progress)
+        if self.trouble is None:
+            self._not_kept.clear()
 
 
 def _read(lesson: Lesson, kept: Kept, workloads: dict[str, Workload]) -> Measured:
