@@ -88,7 +88,7 @@ def judged(race: Race, look: Look, outcome: RunRecord | ExplorerError) -> Taken:
     if suspect is not None:
         race.withdraw(look.number)
         return Taken(look, outcome, suspect=suspect, withdrawn=True)
-    race.took(look, samples_s)
+    race.took(look, samples_s, outcome.prepared.resolution_s)
     return Taken(look, outcome, look.gave_up(samples_s))
 
 

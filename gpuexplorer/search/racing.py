@@ -227,8 +227,8 @@ class Race:
                 self.done = not any(order for _, order in self._turns.values())
                 return None
 
-    def took(self, look: Look, samples_s: Floats) -> None:
-        """Take in what a look measured, at least one launch in seconds."""
+    def took(self, look: Look, samples_s: Floats, clock_s: float = 0.0) -> None:
+        """Take in what a look measured, at least one launch in seconds; its clock's resolution."""
         self.looks += 1
         best, best_s = (self._best, self.best_s) if self._best_known else (None, None)
         self._best_known = False
@@ -239,6 +239,7 @@ class Race:
             return
         if look.phase == "turns":
             runner.turns_s[look.round] = middle(samples_s)
+            runner.clock_s = max(runner.clock_s, clock_s)
             _, order = self._turns.get(look.machine, (0, []))
             if look.number in order:
                 order.remove(look.number)

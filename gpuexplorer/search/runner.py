@@ -43,6 +43,8 @@ class Runner:
     """The fastest launch of each look."""
     turns_s: dict[int, float] = field(default_factory=dict)
     """The median of each turn, by its round."""
+    clock_s: float = 0.0
+    """The resolution of the clock that timed the turns, the coarsest where they differ."""
     samples: int = 0
     out: bool = False
     """Whether it is slower than the best for certain."""
