@@ -13,6 +13,14 @@ Phase = Literal["survey", "check", "race", "turns"]
 Floats = npt.NDArray[np.float64]
 SHORTEST_S = 1e-9
 """A launch below the clock's resolution counts as one that takes so long."""
+MOST_SAMPLES = 100
+
+
+def launches_in(seconds: float, fewest: int, launch_s: float | None) -> int:
+    """Return how many launches fill ``seconds``, within limits."""
+    if launch_s is None:
+        return fewest
+    return int(min(MOST_SAMPLES, max(fewest, seconds / max(launch_s, SHORTEST_S))))
 
 
 @dataclass(frozen=True)
