@@ -345,6 +345,18 @@ def test_every_turn_has_groups_of_the_first_ones_size() -> None:
     assert turn.launch(1).launches == runner.launch(1).launches
 
 
+def test_records_that_were_believed_are_not_doubted_for_a_slower_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, cupti, runner = use_cupti(monkeypatch)
+    kept = runner.settle(LAUNCH_S)
+    cupti.share = 1.5
+    turn = ready(runner.session, make_plan())
+    turn.launch(1)
+    assert turn.settle(LAUNCH_S, kept) == kept
+    assert turn.method == runner.method
+
+
 def test_records_that_are_gone_in_a_later_turn_are_given_up_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

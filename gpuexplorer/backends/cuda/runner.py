@@ -196,24 +196,29 @@ class CudaRunner(Runner):
 
         A group needs launches that follow one another: what is set back or emptied between them
         stands in the way. Then each launch is timed alone, and its time knows the events' step.
-        Records that ``earlier`` used are still to be there and to agree with the events.
+        Records that ``earlier`` used need only be there still.
         """
         self._group, self._records, self._no_records = 1, None, ""
-        if not self._is_gated:
+        gated = self._is_gated
+        if not gated:
             return None
-        if earlier is not None and earlier.short and not earlier.recorded:
-            self._group, self._no_records = earlier.group, earlier.no_records
-            return earlier
         with self.session.explained(f"running {self._what}"):
             if earlier is not None and earlier.recorded:
+                self._records = self._trusted_records(None)
+                if self._records is not None:
+                    return earlier
                 launch_s: float | None = middle(self._held_back(timing.PROBES).seconds)
+            elif earlier is not None and earlier.short:
+                self._group, self._no_records = earlier.group, earlier.no_records
+                return earlier
             else:
                 launch_s = timing.short_launch_s(first_s, self._held_back, timing.border_s(earlier))
             if not self._is_gated:
                 return None
             if launch_s is None:
                 return timing.long_launch(first_s)
-            self._records = self._trusted_records(launch_s)
+            if not self._no_records:
+                self._records = self._trusted_records(launch_s)
         if self._records is None and self._between is None:
             self._group = timing.group_size(launch_s, self._operations)
         return TimingChoice(
@@ -256,8 +261,11 @@ class CudaRunner(Runner):
         """What comes before each launch and is not timed."""
         return self._prepare if self.cold or self.plan.reset else None
 
-    def _trusted_records(self, launch_s: float) -> KernelRecords | None:
-        """Return CUPTI's records when they have every kernel and agree with the events."""
+    def _trusted_records(self, launch_s: float | None) -> KernelRecords | None:
+        """Return CUPTI's records when they have every kernel and agree with the events.
+
+        They agree when ``launch_s``, which those told, is None: they did in an earlier run.
+        """
         records = self._lost_records or activity.open_records()
         if isinstance(records, str):
             self._no_records = records
@@ -276,7 +284,10 @@ class CudaRunner(Runner):
             self._gated = True  # it was recording that made the host wait
             self._no_records = "CUPTI makes the host wait"
             return None
-        if LEAST_SHARE * launch_s <= recorded_s <= launch_s + timing.RESOLUTION_S:
+        if (
+            launch_s is None
+            or LEAST_SHARE * launch_s <= recorded_s <= launch_s + timing.RESOLUTION_S
+        ):
             return records
         self._no_records = (
             f"CUPTI recorded {quantity(recorded_s, 's')} of a launch of {quantity(launch_s, 's')}"
