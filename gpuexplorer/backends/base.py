@@ -55,6 +55,20 @@ class Batch:
     """The clock the device held while the batch ran; None where that cannot be told."""
 
 
+@dataclass(frozen=True)
+class TimingChoice:
+    """How the launches of a configuration are timed, chosen by what they took."""
+
+    group: int = 1
+    """Launches of a sample."""
+    short: bool = False
+    """Whether they were found too short for the clock to time one by itself."""
+    recorded: bool = False
+    """Whether a profiler's records of the kernels give the times."""
+    no_records: str = ""
+    """Why they do not, where they are wanted."""
+
+
 class TimingLost(WorkFailed):
     """The way launches were timed stopped working; ``settle`` finds another one."""
 
@@ -199,10 +213,13 @@ class Runner(ABC):
         blocking, not by polling.
         """
 
-    def settle(self, first_s: float) -> None:
+    def settle(self, first_s: float, earlier: TimingChoice | None = None) -> TimingChoice | None:
         """Choose how launches are timed from now on; ``first_s`` is what the first one took.
 
-        ``method`` and ``resolution_s`` hold for every later ``launch``.
+        ``method`` and ``resolution_s`` hold for every later ``launch``. Near a border of two ways
+        chance would decide, and the turns of a comparison would mix them: so ``earlier``, which was
+        chosen in an earlier run of the same configuration, stays as long as it works. None where
+        there is nothing to choose, or too little was seen for it to hold in later runs.
         """
         return None
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
-from gpuexplorer.backends.base import Batch, HostArray
+from gpuexplorer.backends.base import Batch, HostArray, TimingChoice
 from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.framework_model import FrameworkModel
 from gpuexplorer.backends.models import Model, ModelRunner, ModelStep, check_model, offered_by
@@ -129,13 +129,19 @@ class GroupedRunner(FrameworkRunner):
         """The finest difference between two samples that can be told."""
         return self.clock_step_s / self._group
 
-    def settle(self, first_s: float) -> None:
+    def settle(self, first_s: float, earlier: TimingChoice | None = None) -> TimingChoice | None:
         """Time short steps in groups, unless something has to be done between them."""
         self._group = 1
-        if self.cold or self.plan.reset or first_s > 100 * GROUP_S:
-            return
+        if self.cold or self.plan.reset:
+            return None
+        if earlier is not None:
+            self._group = earlier.group
+            return earlier
+        if first_s > 100 * GROUP_S:
+            return None
         step_s = float(np.median(self.launch(5).seconds))
         self._group = max(1, min(MAX_GROUP, math.ceil(GROUP_S / max(step_s, 1e-7))))
+        return TimingChoice(group=self._group, short=self._group > 1)
 
     def _timed(self, count: int) -> Batch:
         """Time groups of steps; ``count`` is rounded up to whole groups."""

@@ -16,6 +16,8 @@ LEAST_SHOWN = 10
 """The chart's axis begins with so many, so that the first points stand apart."""
 EMPTY_S = (1e-5, 1e-2)
 MARGIN = 1.15
+OVER = 1.05
+"""So many times its budget is what a search takes whose last look or round ends after it."""
 DRAWN: dict[Outcome, tuple[str, Role, int]] = {
     "pruned": ("given up early", "pinned", 5),
     "measured": ("measured", "measured", 0),
@@ -68,12 +70,26 @@ def conclusions(tuning: Tuning) -> list[str]:
     if tuning.final_s:
         facts.append(f"the final took {tuning.final_s:.1f} s")
     lines.append(f"{'; '.join(facts)}.")
+    lines += _over_budget(tuning)
     if len(tuning.cards) > 1:
         lines.append(
             f"{len(tuning.cards)} cards of this hardware searched at a time; the turns of each "
             "round stood on one of them."
         )
     return lines
+
+
+def _over_budget(tuning: Tuning) -> list[str]:
+    """Say why it took clearly longer than it might, where the smallest final does."""
+    seconds = tuning.budget.seconds
+    if seconds is None or not tuning.search_s < seconds or len(tuning.finalists) > 2:
+        return []
+    if tuning.search_s + tuning.final_s < OVER * seconds:
+        return []
+    return [
+        f"That is more than the budget of {seconds:g} s: two finalists take eight turns each at "
+        "the least."
+    ]
 
 
 def _shorter(tuning: Tuning) -> list[str]:

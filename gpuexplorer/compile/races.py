@@ -18,18 +18,22 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpuexplorer.compile.assignments import assigned
+from gpuexplorer.compile.assignments import assigned, changed_names
 from gpuexplorer.compile.expressions import shared_declared
-from gpuexplorer.compile.statements import Statement, parse_body
+from gpuexplorer.compile.pointer_aliases import TYPED, pointer_aliases
+from gpuexplorer.compile.statements import (
+    Statement,
+    cases_of,
+    end_of,
+    leaves,
+    parse_body,
+    walk,
+)
 from gpuexplorer.workloads.cuda_source import CudaSource, Function
 
 _ALIAS = re.compile(r"\bauto &(\w+) = gpux_shared_")
 _POINTER = re.compile(
     r"\bvolatile\b[^;=(),]*\*\s*(?:const\s+)?([A-Za-z_]\w*)\s*=\s*&?\s*([A-Za-z_]\w*)"
-)
-_TYPED = (
-    r"\b(?:unsigned|signed|int|float|double|auto(?!\s*&)|bool|char|short|long|half|real|accum|uint|\w+_t|"
-    r"(?:float|int|uint|double|char|short|long)[1-4])[\s*&]+"
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _WRITE = re.compile(r"\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|\s*(?:\+\+|--)")
@@ -53,7 +57,8 @@ _MERGED = re.compile(r"[^\w\s.+*-]")
 """What may give several threads one number."""
 _BELOW = re.compile(r"([^<>=!]+)<(=?)([^<>=!]+)")
 _ABOVE = re.compile(r"([^<>=!]+)>(=?)([^<>=!]+)")
-_LEAVES = frozenset(("return", "break", "continue", "goto"))
+_GOES = frozenset(("return", "continue", "goto"))
+"""What leaves more than a switch."""
 
 
 @dataclass(frozen=True)
@@ -283,11 +288,14 @@ class _Reader:
     ) -> None:
         self._source, self._code = source, source.code
         self._barriers, self._numbers = barriers, numbers
-        listed = "|".join(sorted(map(re.escape, arrays)))
+        own = source.code[slice(*function.body)]
+        self._aliases = pointer_aliases(own, arrays)
+        """Pointers that stand for an array of shared memory."""
+        listed = "|".join(sorted(map(re.escape, {*arrays, *self._aliases})))
         self._element = re.compile(rf"(?<![\w.])({listed})\s*\[")
         self._name = re.compile(rf"(?<![\w.])(?<!->)({listed})\b")
-        own = re.sub(r"\b__shared__\b[^;]*;", "", source.code[slice(*function.body)])
-        self._hidden = set(re.findall(rf"{_TYPED}({listed})\b", own))
+        own = re.sub(r"\b__shared__\b[^;]*;", "", own)
+        self._hidden = set(re.findall(rf"{TYPED}({listed})\b", own)) - self._aliases.keys()
         """Names that local variables have as well."""
         self._by_all: _Written | None = None
         """What all threads wrote, where one goes on alone."""
@@ -297,11 +305,15 @@ class _Reader:
         """Whether several threads come here."""
         self._again = False
         """Whether a loop's body is gone through a second time."""
+        self._loops: list[Statement] = []
+        """The loops around, the outermost first."""
+        self._lost = self._quiet = False
+        """Whether it is not followed any more who comes where, and whether nothing is said here."""
         self.found: Race | None = None
 
     def statement(self, statement: Statement, before: _Written) -> _Written:
         """Return what is written after a statement that follows ``before``, which it may change."""
-        if self.found is not None:
+        if self.found is not None or self._lost:
             return before
         if statement.kind != "block" and not statement.parts:
             return self._simple(statement.start, statement.end, before)
@@ -315,31 +327,31 @@ class _Reader:
         self._look_at_fixed(statement.start, statement.parts[0].start, dict(written))
         if statement.is_loop:
             return self._loop(statement, condition, written, waits)
+        if statement.kind == "switch":
+            return self._switch(statement, condition, written)
         first, *others = statement.parts
-        plain = statement.kind == "if"
-        alone = plain and numbers.leave_one(condition)
-        rest_alone = plain and numbers.leave_one_out(condition)
-        most = numbers.keep_most(condition) if plain else numbers.is_same(condition)
-        rest_most = plain and numbers.leave_most(condition)
-        ways = [self._chosen(first, dict(written), alone, most, condition if plain else "")]
+        alone, rest_alone = numbers.leave_one(condition), numbers.leave_one_out(condition)
+        most, rest_most = numbers.keep_most(condition), numbers.leave_most(condition)
+        ways = [self._chosen(first, dict(written), alone, most, condition)]
         if others:
             ways += [self._chosen(others[0], dict(written), rest_alone, rest_most, "")]
         else:
             ways += [written]
-        left = [_leaves(part) for part in statement.parts]
+        left = [leaves(part) for part in statement.parts]
         if left[0]:
             self._many &= rest_most
             if rest_alone and self._by_all is None:
                 self._by_all = dict(written)
         if left[1:] == [True]:
             self._many &= most and not alone
-        staying = [way for way, leaves in zip(ways, [*left, False], strict=False) if not leaves]
+        staying = [way for way, gone in zip(ways, [*left, False], strict=False) if not gone]
         return {at: offset for way in staying for at, offset in way.items()}
 
     def _loop(
         self, statement: Statement, condition: str, written: _Written, waits: bool
     ) -> _Written:
         many, again = self._many, self._again
+        self._loops.append(statement)
         for _ in range(1 if again else 2):  # what one round writes the next reads
             self._many = many and self._numbers.keep_most(condition)
             for part in statement.parts:
@@ -347,6 +359,7 @@ class _Reader:
             written = {} if waits else written
             self._again = True
         self._many, self._again = many and self._many, again
+        self._loops.pop()
         return written
 
     def _chosen(
@@ -366,6 +379,42 @@ class _Reader:
         del self._bounds[bounds:]
         return after
 
+    def _switch(self, statement: Statement, condition: str, written: _Written) -> _Written:
+        """Return what is written after a switch: each of its cases is one way through it.
+
+        A case that does not leave goes on in the next. Labels within a loop or a condition are not
+        followed, nor who goes on where some threads leave more than the switch.
+        """
+        (body,), same = statement.parts, self._numbers.is_same(condition)
+        cases = cases_of(body)
+        if not cases or not (same or {s.kind for s in walk(body)}.isdisjoint(_GOES)):
+            self._lost = True
+            return {}
+        quiet, value, ways = self._quiet, _bare(condition), list[_Written]()
+        self._quiet |= self._again and self._is_fixed(condition)  # the same case in each round
+        on: _Written | None = None
+        """What was written on the way from the case before."""
+        for labels, parts in cases:
+            label = self._code[labels[0].start : labels[0].end - 1].removeprefix("case")
+            single = on is None and len(labels) == 1 and not _MERGED.search(f"{value} {label}")
+            alone = single and self._numbers.leave_one(f"{value} == {label}")
+            case = Statement("block", labels[0].start, body.end, parts=parts)
+            way = self._chosen(case, written | (on or {}), alone, same, "")
+            end = end_of(case)
+            ways += [way] if end == "break" else []
+            on = None if leaves(case) else way
+        self._quiet = quiet
+        labelled = [self._code[one.start : one.end] for labels, _ in cases for one in labels]
+        ways += [on] if on is not None else []
+        ways += [] if any(text.startswith("default") for text in labelled) else [written]
+        return {at: offset for way in ways for at, offset in way.items()}
+
+    def _is_fixed(self, condition: str) -> bool:
+        """Return whether nothing in the loops around changes what a condition is made of."""
+        outermost = self._loops[0]
+        changed = changed_names(self._code[outermost.start : outermost.end])
+        return changed.isdisjoint(_WORD.findall(condition))
+
     def _waits(self, text: str) -> bool:
         return not self._barriers.isdisjoint(_WORD.findall(text))
 
@@ -374,7 +423,8 @@ class _Reader:
             return {}
         now: _Written = {}
         for match in self._element.finditer(self._code, start, end):
-            array, closing = match[1], self._source.closing(match.end() - 1)
+            array = self._aliases.get(match[1], match[1])
+            closing = self._source.closing(match.end() - 1)
             if closing is None:
                 continue
             index = _INDEX.match("".join(self._code[match.end() : closing].split()))
@@ -385,7 +435,7 @@ class _Reader:
                 now[array, index[0]] = match.start()
             elif not own and not _WRITE.match(behind) and (array, index[0]) not in before:
                 at = self._seen_by_all(index, before).get((array, index[1]))
-                if at is not None and self.found is None:
+                if at is not None and self.found is None and not self._quiet:
                     self.found = Race(match.start(), array, at, in_step=True)
         self._look_at_fixed(start, end, before)
         before |= now
@@ -410,27 +460,23 @@ class _Reader:
         for match in self._name.finditer(self._code, start, end):
             numbered = _NUMBERED.match(self._code, match.end(), end)
             behind = self._code[numbered.end() if numbered else match.end() : end]
-            if behind.lstrip()[:1] in ("[", "(") or match[1] in self._hidden:
+            array = self._aliases.get(match[1], match[1])
+            if behind.lstrip()[:1] in ("[", "(") or {match[1], array} & self._hidden:
                 continue
-            key = match[1], numbered[1] if numbered else ""
+            if array != match[1] and not numbered:
+                continue  # the pointer itself, as where it is declared
+            key = array, numbered[1] if numbered else ""
             before = self._code[start : match.start()]
             alone = self._by_all is not None
             if _SET.match(behind):
                 plain = before.rstrip()[-1:] not in ("*", "&")
                 now.append((key, match.start() if alone and plain else None))
-            elif key in written and self._many and not alone and self.found is None:
+            elif key in written and self._many and not (alone or self.found or self._quiet):
                 taken = before.rstrip().endswith("&") and not _ATOMIC.search(before)
                 if not taken and not _CHOOSES.search(self._code, start, end):
-                    self.found = Race(match.start(), match[1], written[key], in_step=False)
+                    self.found = Race(match.start(), array, written[key], in_step=False)
         for key, at in now:
             if at is None:
                 written.pop(key, None)
             else:
                 written[key] = at
-
-
-def _leaves(statement: Statement) -> bool:
-    """Return whether what follows a statement is not reached through it."""
-    while statement.kind == "block" and statement.parts:
-        statement = statement.parts[-1]
-    return statement.kind in _LEAVES

@@ -406,12 +406,18 @@ def _changed_by_some(code: str, statement: Statement, tainted: frozenset[str]) -
         yield from _changed_by_some(code, part, tainted)
 
 
-def _jumps_of_some(statement: Statement, tainted: frozenset[str], some: bool) -> bool:
-    """Return whether only some threads leave the loop, or a round of it, in a statement."""
+def _jumps_of_some(
+    statement: Statement, tainted: frozenset[str], some: bool, *, switched: bool = False
+) -> bool:
+    """Return whether only some threads leave the loop, or a round of it, in a statement.
+
+    ``switched`` says that the statement stands in a ``switch``, which its ``break`` leaves.
+    """
     if statement.kind in ("break", "continue"):
-        return some
+        return some and not (switched and statement.kind == "break")
+    switched |= statement.kind == "switch"
     some |= not tainted.isdisjoint(_WORD.findall(_without_votes(statement.condition)))
-    return any(_jumps_of_some(part, tainted, some) for part in statement.parts)
+    return any(_jumps_of_some(part, tainted, some, switched=switched) for part in statement.parts)
 
 
 def _told_apart(function: Function, source: CudaSource, above: tuple[str, ...]) -> set[str]:

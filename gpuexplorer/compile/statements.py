@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 _HEAD = re.compile(r"(if|for|while|switch|do|else|return|break|continue|goto)\b")
+_LABEL = re.compile(r"(?:case\b(?:[^:;{}?]|::)*|default\s*):(?!:)")
 _BLACK = re.compile(r"\S")
+_LEAVES = frozenset(("return", "break", "continue", "goto"))
 
 
 @dataclass
 class Statement:
     """One statement: its kind, extent, condition (``if``, loops, ``switch``) and parts.
 
-    A ``for`` has all three of its clauses as condition.
+    A ``for`` has all three of its clauses as condition. A ``label`` is that of a ``switch``, alone;
+    what it labels follows.
     """
 
     kind: str
@@ -35,6 +38,44 @@ def walk(statement: Statement) -> Iterator[Statement]:
     yield statement
     for part in statement.parts:
         yield from walk(part)
+
+
+def end_of(statement: Statement) -> str:
+    """Return the kind of a statement, or of the last one inside its braces."""
+    while statement.kind == "block" and statement.parts:
+        statement = statement.parts[-1]
+    return statement.kind
+
+
+def leaves(statement: Statement) -> bool:
+    """Return whether what follows a statement is not reached through it."""
+    return end_of(statement) in _LEAVES
+
+
+def cases_of(body: Statement) -> list[tuple[list[Statement], list[Statement]]] | None:
+    """Return the cases of a switch: their labels, and what is done up to where they leave it.
+
+    None where some labels stand deeper inside, or something before the first.
+    """
+    cases: list[tuple[list[Statement], list[Statement]]] = []
+    for part in body.parts:
+        if part.kind == "label":
+            if not cases or cases[-1][1]:
+                cases.append(([], []))
+            cases[-1][0].append(part)
+        elif not cases:
+            return None
+        elif not cases[-1][1] or not leaves(cases[-1][1][-1]):
+            cases[-1][1].append(part)
+    return cases if sum(len(labels) for labels, _ in cases) == _labels(body) else None
+
+
+def _labels(statement: Statement) -> int:
+    """Return how many labels of a switch stand inside a statement."""
+    return sum(
+        part.kind == "label" or (part.kind != "switch" and _labels(part))
+        for part in statement.parts
+    )
 
 
 @lru_cache(maxsize=8)  # each function is looked at by several, one after the other
@@ -77,6 +118,9 @@ class _Reader:
         at = self._space(at)
         if self.code[at] == "{":
             return self._block(at)
+        label = _LABEL.match(self.code, at, self.end)
+        if label is not None:
+            return Statement("label", at, label.end()), label.end()
         head = _HEAD.match(self.code, at)
         kind = head[1] if head else "expression"
         if kind in ("if", "for", "while", "switch"):

@@ -99,29 +99,30 @@ def interval_so_far(
     (``FAR_APART``).
     """
     ratios = np.sort(_log_ratios(a_groups_s, b_groups_s))
-    count = disagreeing(len(ratios))
+    if not len(ratios):
+        return None
+    count, blur = disagreeing(len(ratios)), _blur(a_groups_s, b_groups_s, clocks_s)
     if count is None:
-        return _far_apart(ratios, tolerance)
-    centre, blur = float(np.median(ratios)), _blur(a_groups_s, b_groups_s, clocks_s)
+        return _far_apart(ratios, blur, tolerance)
+    centre = float(np.median(ratios))
     ends = float(ratios[count]) - blur, float(ratios[-1 - count]) + blur
     return _compared(centre, *ends, len(ratios), tolerance)
 
 
-def _far_apart(ratios: Floats, tolerance: float) -> Comparison | None:
+def _far_apart(ratios: Floats, blur: float, tolerance: float) -> Comparison | None:
     """Compare by few pairs that agree on a large difference, from sorted logarithms of ratios.
 
     That a disturbance makes one turn many times as long as its neighbour is rare, and the rarer the
     longer: were it that with a chance of f**-3 for f times, that n pairs all have the same one f
     times ahead would be chance in f**(-3 n), 1 in 1,000 of those n that this takes. The interval
-    reaches beyond all pairs by half of what was asked of each, so that it leaves 1 out by as much.
+    reaches beyond all pairs by half of what was asked of each, so that it leaves 1 out by as much,
+    and by ``blur`` beyond that.
     """
-    if not len(ratios):
-        return None
     least = math.log(FAR_APART) / len(ratios)
     low, high = float(ratios[0]), float(ratios[-1])
     if low < least and high > -least:
         return None
-    ends = low - least / 2, high + least / 2
+    ends = low - least / 2 - blur, high + least / 2 + blur
     return _compared(float(np.median(ratios)), *ends, len(ratios), tolerance)
 
 

@@ -75,7 +75,7 @@ class Interleaving:
         self.contestants = tuple(contestants)
         self.current = 0
         """The place of the contestant measured last; after an error, the one that failed."""
-        self._options, self._on_turn = options, on_turn
+        self.options, self._on_turn = options, on_turn
         self._chance = np.random.default_rng(seed)
         self._records: list[RunRecord | None] = [None] * len(self.contestants)
         self._medians_s: list[list[float]] = [[] for _ in self.contestants]
@@ -96,7 +96,7 @@ class Interleaving:
             self.current, one = index, self.contestants[index]
             if self._on_turn is not None:
                 self._on_turn(index)
-            taken[index] = sessions[index].measure(one.config, one.workload, self._options)
+            taken[index] = sessions[index].measure(one.config, one.workload, self.options)
         with interrupts_held():  # all have as many turns
             for index, medians_s in enumerate(self._medians_s):
                 record = taken.get(index)

@@ -153,9 +153,8 @@ class RunRecord:
     def extend(self, later: RunRecord) -> None:
         """Take in what another run of the same configuration sampled after this one.
 
-        What was read between the two is of neither. A launch near the border of two ways to time
-        it may be timed in one now and then in the other: both are named, and the coarser clock's
-        steps count.
+        What was read between the two is of neither. Where the way to time it stopped working, or
+        the engine is another one, both ways are named, and the coarser clock's steps count.
         """
         mine, others = self.prepared, later.prepared
         if self._batches and others.method not in mine.method:

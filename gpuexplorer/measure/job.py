@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, Runner
+from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, Runner, TimingChoice
 from gpuexplorer.core.deadline import said_deadline_s
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.memory import MemoryUse
@@ -86,6 +86,8 @@ class Job:
     """Whether to let the device rest when its clock is held down; a live run shows it instead."""
     clock_reasons: Callable[[], Sequence[str]] = tuple
     """Tells what held the device's clock, by its driver's word, when it was last read."""
+    timing: TimingChoice | None = None
+    """How launches are timed: as in an earlier run of the same, until this one has settled."""
     include_transfers: bool = False
     known_prediction_s: float | None = None
     rough_below_s: float = 0.0

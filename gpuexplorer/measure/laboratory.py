@@ -15,7 +15,7 @@ import numpy as np
 
 import gpuexplorer
 from gpuexplorer.backends import registry
-from gpuexplorer.backends.base import Backend, HostArray, Runner
+from gpuexplorer.backends.base import Backend, HostArray, Runner, TimingChoice
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.deadline import devices_deadline_s
 from gpuexplorer.core.device import DeviceInfo, DeviceList, Unavailable
@@ -69,6 +69,8 @@ class Laboratory:
         """Programs, whatever their block and size, whose result was checked twice."""
         self._free: tuple[float, str, int | None] = (0.0, "", None)
         """When it was told how much memory is free, of which device, and how much."""
+        self._timing: dict[str, TimingChoice] = {}
+        """How a configuration was timed in its first run, and so is in all its turns."""
         self._memory: dict[str, MemoryUse] = {}
         """What was counted, by configuration: it does not change from run to run."""
 
@@ -199,6 +201,7 @@ class Laboratory:
             warm_up_s=_warm_up_s(seconds, samples) if warm_up_s is None else warm_up_s,
             wait_when_throttled=seconds is not None or samples is not None,
             clock_reasons=self._clock_reasons,
+            timing=self._timing.get(key),
             include_transfers=config.include_transfers,
             known_prediction_s=self._predictions.get(key),
             in_search=in_search,
@@ -243,6 +246,8 @@ class Laboratory:
             self._predictions[key] = job.predicted_s
         if len(self._verified) < MAX_PREDICTIONS and job.verification is not None:
             self._verified[key] = job.verification
+        if len(self._timing) < MAX_PREDICTIONS and job.timing is not None:
+            self._timing[key] = job.timing
         if job.verified_again and len(self._verified_again) < MAX_PREDICTIONS:
             self._verified_again.add(program)
         if len(self._memory) < MAX_PREDICTIONS and job.memory.peak_B is not None:

@@ -134,7 +134,7 @@ def _settle_and_sample(
     of two ways never stand in one series.
     """
     for last in (False, True):
-        job.runner.settle(first_s)
+        job.timing = job.runner.settle(first_s, job.timing)
         sink.prepared(_ready(job, verification))
         try:
             return _sample(job, sink, first_s, deepcopy(job.stop_rules))

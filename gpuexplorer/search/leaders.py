@@ -160,8 +160,13 @@ class Leaders:
     def _compare(
         self, number: int, other: int, compare: Callable[..., Comparison | None]
     ) -> Comparison | None:
-        first, second = self._runners[number].turns_s, self._runners[other].turns_s
+        runners = self._runners[number], self._runners[other]
+        first, second = (runner.turns_s for runner in runners)
         common = sorted(first.keys() & second.keys())
         if min((min(first[t], second[t]) for t in common), default=0.0) <= 0:
             return None
-        return compare(np.array([first[t] for t in common]), np.array([second[t] for t in common]))
+        return compare(
+            np.array([first[t] for t in common]),
+            np.array([second[t] for t in common]),
+            clocks_s=tuple(runner.clock_s for runner in runners),
+        )

@@ -88,7 +88,7 @@ def judged(race: Race, look: Look, outcome: RunRecord | ExplorerError) -> Taken:
     if suspect is not None:
         race.withdraw(look.number)
         return Taken(look, outcome, suspect=suspect, withdrawn=True)
-    race.took(look, samples_s)
+    race.took(look, samples_s, outcome.prepared.resolution_s)
     return Taken(look, outcome, look.gave_up(samples_s))
 
 
@@ -111,7 +111,7 @@ class LookTimes:
     def beside_s(self) -> float:
         """What a look at a configuration that was looked at before takes; 0 as long as none did.
 
-        Before any was looked at again it is that of first looks, which build and check more.
+        Before any was looked at again it is that of first looks without building, which check more.
         """
         return middle(np.array(self._again_s or self._first_s or [0.0]))
 
@@ -123,8 +123,10 @@ class LookTimes:
         """Note that a look has ended."""
         began_s = self._began_s.pop(look, None)
         if began_s is not None and isinstance(outcome, RunRecord):
-            known = self._first_s if look.phase == "survey" else self._again_s
-            known.append(max(0.0, now_s - began_s - float(outcome.samples_s().sum())))
+            first = look.phase == "survey"
+            built_s = outcome.prepared.phases_s.compile or 0.0 if first else 0.0
+            known = self._first_s if first else self._again_s
+            known.append(max(0.0, now_s - began_s - built_s - float(outcome.samples_s().sum())))
 
 
 class Neighbourhood:

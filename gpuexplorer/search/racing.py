@@ -26,19 +26,16 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
-from gpuexplorer.core.comparison import FEWEST_LOOKED_AT
 from gpuexplorer.core.statistics import middle
+from gpuexplorer.search.finalists import TURN_SAMPLES, fitting, turn_samples
 from gpuexplorer.search.leaders import ROUNDS, Leaders
 from gpuexplorer.search.outcome import MOST_FAILURES
-from gpuexplorer.search.runner import SHORTEST_S, Floats, Look, Phase, Runner
+from gpuexplorer.search.runner import SHORTEST_S, Floats, Look, Phase, Runner, launches_in
 
 FIRST_SAMPLES = 3
 RACE_SAMPLES = 5
-TURN_SAMPLES = 3
-MOST_SAMPLES = 100
 LOOK_S = 0.002
-TURN_S = 0.02
-"""A look at a short kernel, and a turn, last about so long, with more samples than the fewest."""
+"""A look at a short kernel lasts about so long, with more samples than the fewest."""
 MOST_LOOK_S = 2.0
 """A look ends after so long, however few samples that makes."""
 PATIENCE = 1.5
@@ -61,7 +58,7 @@ DOUBTFUL = 4.0
 """A time of this many times what the best takes now is no matter of load, and is not doubted."""
 SURPRISE = 1.25
 """A time is doubted that is so many times what the neighbours near the bar let expect."""
-FINALISTS, FEWEST_FINALISTS = 16, 2
+FINALISTS = 16
 CROWD = 1.05
 """Those beyond are not called slower as long as they typically take so many times the best's."""
 FAVOURITE_WITHIN = 10.0
@@ -81,7 +78,7 @@ class Race:
     the machines, and calls ``take_back``. Without ``racing`` all first looks are alike and only the
     turns follow; without ``turns`` only the first looks are taken. ``time_is_up`` may end the turns
     early; no more take part than have enough of them within ``turns_s`` from when they begin, where
-    each takes ``beside_s`` beside its launches.
+    each takes ``beside_s`` beside its launches (``search.finalists``).
     """
 
     def __init__(
@@ -117,6 +114,7 @@ class Race:
         """By machine the round whose turns it takes, and who has not had his."""
         self._doubted: list[int] = []
         """Those to be looked at again once the machine is steady."""
+        self._turn_samples = TURN_SAMPLES
         self._limit = 0
         self._since_check: list[int] = []
         self._slow_checks = 0
@@ -227,8 +225,8 @@ class Race:
                 self.done = not any(order for _, order in self._turns.values())
                 return None
 
-    def took(self, look: Look, samples_s: Floats) -> None:
-        """Take in what a look measured, at least one launch in seconds."""
+    def took(self, look: Look, samples_s: Floats, clock_s: float = 0.0) -> None:
+        """Take in what a look measured, at least one launch in seconds; its clock's resolution."""
         self.looks += 1
         best, best_s = (self._best, self.best_s) if self._best_known else (None, None)
         self._best_known = False
@@ -239,6 +237,7 @@ class Race:
             return
         if look.phase == "turns":
             runner.turns_s[look.round] = middle(samples_s)
+            runner.clock_s = max(runner.clock_s, clock_s)
             _, order = self._turns.get(look.machine, (0, []))
             if look.number in order:
                 order.remove(look.number)
@@ -315,10 +314,10 @@ class Race:
     def _look(self, number: int, phase: Phase, turn: int = 0, machine: str = "") -> Look:
         best_s = self.best_s
         if phase == "turns":
-            samples = _samples(TURN_SAMPLES, TURN_S, best_s)
+            samples = turn_samples(self._turn_samples, best_s)
             most_s = max(1.0, 100 * samples * (best_s or 0.0))  # the count alone ends it
             return Look(number, phase, samples, most_s, turn, machine=machine)
-        samples = _samples(RACE_SAMPLES if phase == "race" else FIRST_SAMPLES, LOOK_S, best_s)
+        samples = launches_in(LOOK_S, RACE_SAMPLES if phase == "race" else FIRST_SAMPLES, best_s)
         if phase == "survey" and self._samples is not None:
             samples = self._samples
         if phase == "check" or best_s is None or not self._racing_on:
@@ -451,21 +450,6 @@ class Race:
                 other.out = False
                 self._doubted.append(doubted)
 
-    def _fitting(self, ranked: list[int], favourites: list[int]) -> list[int]:
-        """Return those whose turns fit into the time there is, ``FEWEST_FINALISTS`` at least."""
-        samples, beside_s = _samples(TURN_SAMPLES, TURN_S, self.best_s), self._beside_s()
-        takes_s = {
-            number: FEWEST_LOOKED_AT * (beside_s + samples * self.runners[number].typical_s)
-            for number in [*ranked, *favourites]
-        }
-        members = set(ranked[:FEWEST_FINALISTS])
-        left_s = self._turns_s() - sum(takes_s[number] for number in members)
-        for number in [*favourites, *ranked]:
-            if number not in members and takes_s[number] <= left_s:
-                members.add(number)
-                left_s -= takes_s[number]
-        return [number for number in takes_s if number in members]
-
     def _begin_turns(self) -> None:
         self.phase = "turns"
         limit_s = LIMITS[-1 if self._racing_on else -2] * self._bar_s()
@@ -476,16 +460,12 @@ class Race:
             favourite = self.runners[self._favourite]
             if not favourite.withdrawn and favourite.luckiest_s <= FAVOURITE_WITHIN * best_s:
                 favourites = [self._favourite]
-        members = self._fitting(ranked[:FINALISTS], favourites)
+        typical_s = {number: self.runners[number].typical_s for number in [*ranked, *favourites]}
+        members, self._turn_samples = fitting(
+            ranked[:FINALISTS], favourites, typical_s, self._beside_s(), self._turns_s()
+        )
         for number in members:
             self.runners[number].out = False
         self.leaders.members = members
         near = {n for n in ranked if self.runners[n].typical_s <= CROWD * best_s}
         self.crowd = frozenset(near.difference(members))
-
-
-def _samples(fewest: int, seconds: float, launch_s: float | None) -> int:
-    """Return how many launches fill ``seconds``, within limits."""
-    if launch_s is None:
-        return fewest
-    return int(min(MOST_SAMPLES, max(fewest, seconds / max(launch_s, SHORTEST_S))))

@@ -13,6 +13,14 @@ Phase = Literal["survey", "check", "race", "turns"]
 Floats = npt.NDArray[np.float64]
 SHORTEST_S = 1e-9
 """A launch below the clock's resolution counts as one that takes so long."""
+MOST_SAMPLES = 100
+
+
+def launches_in(seconds: float, fewest: int, launch_s: float | None) -> int:
+    """Return how many launches fill ``seconds``, within limits."""
+    if launch_s is None:
+        return fewest
+    return int(min(MOST_SAMPLES, max(fewest, seconds / max(launch_s, SHORTEST_S))))
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,8 @@ class Runner:
     """The fastest launch of each look."""
     turns_s: dict[int, float] = field(default_factory=dict)
     """The median of each turn, by its round."""
+    clock_s: float = 0.0
+    """The resolution of the clock that timed the turns, the coarsest where they differ."""
     samples: int = 0
     out: bool = False
     """Whether it is slower than the best for certain."""

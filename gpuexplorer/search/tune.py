@@ -37,6 +37,7 @@ from gpuexplorer.core.tuning import (
 from gpuexplorer.core.units import speed_than
 from gpuexplorer.engine.interleave import STOPPED_BY, Measures
 from gpuexplorer.engine.record import RunRecord
+from gpuexplorer.search.finalists import MOST_FINAL_S, final_s
 from gpuexplorer.search.handover import Handover
 from gpuexplorer.search.looking import LookTimes, Neighbourhood, Taken, judged, options_of
 from gpuexplorer.search.racing import Race
@@ -49,9 +50,6 @@ from gpuexplorer.workloads.choose import find_device
 from gpuexplorer.workloads.workload import Workload
 
 SAMPLES = 7
-FINAL_SHARE = 0.25
-"""Share of a budget in seconds that is kept for the final."""
-MOST_FINAL_S = 15.0
 HOPELESS = 20
 """So many failures, and nothing measured yet: the next one would fail as well."""
 
@@ -128,7 +126,7 @@ class Tuner:
             turns=options.final,
             checks=not several,
             seed=options.seed,
-            time_is_up=lambda: self._spent_s[1] >= self._final_s,
+            time_is_up=self._final_is_over,
             turns_s=self._left_s,
             beside_s=lambda: self._look_times.beside_s,
         )
@@ -291,8 +289,15 @@ class Tuner:
         seconds = self._options.budget.seconds
         if seconds is None or not self._evaluations:
             return False
-        kept = min(FINAL_SHARE * seconds, MOST_FINAL_S) if self._options.final else 0.0
-        return self._clock() - self._began >= seconds - kept
+        kept_s = 0.0
+        if self._options.final:
+            kept_s = final_s(seconds, self._race.best_s, self._look_times.beside_s)
+        return self._clock() - self._began >= seconds - kept_s
+
+    def _final_is_over(self) -> bool:
+        """Return whether another round of the final would end after its time."""
+        rounds, spent_s = self._race.leaders.round, self._spent_s[1]
+        return spent_s + spent_s / max(1, rounds) > self._final_s
 
     def _left_s(self) -> float:
         """Return what is left of a budget in seconds; infinite without one."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import TypeVar
 
 import msgspec
@@ -82,28 +82,20 @@ class InTurns:
     def measure(self, session: Measures) -> None:
         """Run each once, then all rounds; raises EngineGone and what is no ExplorerError."""
         self._expect(len(self.entries) * (1 + self.rounds))
-        started = time.monotonic()
         for index in range(len(self.entries)):
             self._try_once(session, index)
         if not self.running:
             return
-        self._fewer_rounds(time.monotonic() - started)
         self._slots = self.running
         self._turns = Interleaving(
             [TurnContestant(self.entries[i].config, self._workload) for i in self._slots],
-            RunOptions(
-                samples=self._turn_samples,
-                seconds=self._turn_s,
-                warm_up_s=min(WARM_UP_S, self._turn_s),
-                allow_long=self._how.allow_long,
-                keep_arrays=True,
-            ),
+            self._options,
             seed=self._how.seed,
             on_turn=self._turn,
         )
         failures = Failures()
         while self._turns.rounds < self.rounds and self.running:
-            self._taken = 0
+            self._taken, started = 0, monotonic()
             try:
                 self._turns.round(session, self._resting())
             except EngineGone:
@@ -115,6 +107,8 @@ class InTurns:
                     self._drop(place, error)  # it rests from now on
             else:
                 failures.clear()
+                if self._turns.rounds == 1:
+                    self._fewer_rounds(self._turns, monotonic() - started)
 
     @property
     def running(self) -> list[int]:
@@ -247,14 +241,29 @@ class InTurns:
             return MOST_SAMPLES
         return min(MOST_SAMPLES, max(1, math.ceil(self._how.samples / self.rounds)))
 
-    def _fewer_rounds(self, round_s: float) -> None:
-        """Make fewer rounds where the first showed that each takes long."""
+    @property
+    def _options(self) -> RunOptions:
+        return RunOptions(
+            samples=self._turn_samples,
+            seconds=self._turn_s,
+            warm_up_s=min(WARM_UP_S, self._turn_s),
+            allow_long=self._how.allow_long,
+            keep_arrays=True,
+        )
+
+    def _fewer_rounds(self, turns: Interleaving, round_s: float) -> None:
+        """Make fewer rounds, of longer turns, where the first showed that each takes long.
+
+        The first runs do not show it: what is built, checked and counted there is not done again.
+        """
         if self._how.exact:
             return
-        fit = int(ROUNDS_S / max(round_s, 1e-3))
+        beside_s = round_s - len(self.running) * self._turn_s
+        fit = int(ROUNDS_S / max(beside_s, 1e-3))
         rounds = min(self.rounds, max(FEWEST_ROUNDS, fit))
         self._expect(len(self.running) * (rounds - self.rounds))
         self.rounds = rounds
+        turns.options = self._options
 
 
 def compared(

@@ -337,6 +337,76 @@ def test_records_that_vanish_are_given_up_for_events_with_the_reason(
     assert not cupti.enabled
 
 
+@pytest.mark.parametrize(
+    ("first_s", "later_s", "method"),
+    [(19e-6, 21e-6, timing.RECORDED), (21e-6, 19e-6, timing.GATED)],
+)
+def test_a_launch_near_the_border_is_timed_in_each_turn_as_in_the_first(
+    monkeypatch: pytest.MonkeyPatch, first_s: float, later_s: float, method: str
+) -> None:
+    fake, _, runner = use_cupti(monkeypatch, first_s)
+    kept = runner.settle(first_s)
+    assert method in runner.method
+    fake.seconds = lambda call: later_s
+    for _ in range(2):
+        turn = ready(runner.session, make_plan())
+        turn.launch(1)
+        assert turn.settle(later_s, kept) == kept
+        assert (turn.method, turn.resolution_s) == (runner.method, runner.resolution_s)
+
+
+def test_every_turn_has_groups_of_the_first_ones_size() -> None:
+    fake, session, runner = settled()
+    kept = runner.settle(LAUNCH_S)
+    fake.seconds = lambda call: 1.1 * LAUNCH_S
+    turn = ready(session, make_plan())
+    turn.launch(1)
+    turn.settle(1.1 * LAUNCH_S, kept)
+    assert turn.method == runner.method
+    assert turn.launch(1).launches == runner.launch(1).launches
+
+
+def test_records_that_were_believed_are_not_doubted_for_a_slower_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, cupti, runner = use_cupti(monkeypatch)
+    kept = runner.settle(LAUNCH_S)
+    cupti.share = 1.5
+    turn = ready(runner.session, make_plan())
+    turn.launch(1)
+    assert turn.settle(LAUNCH_S, kept) == kept
+    assert turn.method == runner.method
+
+
+def test_records_that_are_gone_in_a_later_turn_are_given_up_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, cupti, runner = use_cupti(monkeypatch)
+    kept = runner.settle(LAUNCH_S)
+    cupti.refuse = activity.MULTIPLE_SUBSCRIBERS
+    turn = ready(runner.session, make_plan())
+    turn.launch(1)
+    changed = turn.settle(LAUNCH_S, kept)
+    assert "another profiler holds" in turn.method and "launches at a time" in turn.method
+    cupti.refuse = None
+    turn = ready(runner.session, make_plan())
+    turn.launch(1)
+    assert turn.settle(LAUNCH_S, changed) == changed
+    assert "another profiler holds" in turn.method and "launches at a time" in turn.method
+
+
+def test_what_only_looked_long_at_first_is_not_timed_by_two_events_for_ever() -> None:
+    """A GPU whose clock still rests takes several times as long, and more where code is loaded."""
+    fake, session, runner = settled(LONG_S)
+    assert runner.settle(0.5) is None
+    kept = runner.settle(LONG_S)
+    fake.seconds = lambda call: LAUNCH_S
+    turn = ready(session, make_plan())
+    turn.launch(1)
+    assert turn.settle(LAUNCH_S, kept) != kept
+    assert turn.launch(1).launches > 1
+
+
 def test_records_that_a_kernel_defeats_from_the_start_are_not_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuexplorer.backends.base import HostArray
+from gpuexplorer.backends.base import HostArray, TimingChoice
 from gpuexplorer.backends.framework_model import MAX_KEPT, Kept
 from gpuexplorer.backends.framework_runner import GroupedRunner
 from gpuexplorer.backends.functional import Compiled, FunctionalModel, Written
@@ -216,7 +216,9 @@ def test_short_steps_are_timed_in_groups_with_one_wait() -> None:
     assert f"{runner._group} steps at a time" in runner.method
     assert runner.resolution_s == pytest.approx(1e-7 / runner._group)
     assert runner.download(("C",))["C"].shape == (8, 8)
-    runner.settle(1.0)
+    assert runner.settle(1.0, TimingChoice(group=7, short=True)) is not None
+    assert runner._group == 7
+    assert runner.settle(1.0) is None
     assert runner.launch(2).launches == 1
     assert "turned" not in runner.method
     runner.free()

@@ -212,6 +212,17 @@ def test_short_calls_are_timed_in_groups_and_long_ones_are_not(
     assert batch.seconds == pytest.approx([5e-6] * 2)
 
 
+def test_every_turn_has_groups_of_the_first_ones_size(cuda: FakeCuda, torch: FakeTorch) -> None:
+    cuda.call_s = 5e-6
+    clock, call = clock_of(cuda, torch)
+    kept = clock.settle(5e-6, lambda count: clock.time(call, None, count)[0], apart=False)
+    cuda.call_s = 21e-6
+    turn, call = clock_of(cuda, torch)
+    again = turn.settle(21e-6, lambda count: turn.time(call, None, count)[0], kept, apart=False)
+    assert again == kept
+    assert turn.words == clock.words and turn.group == clock.group > 1
+
+
 def test_steps_that_take_long_to_queue_are_queued_a_few_at_a_time(
     cuda: FakeCuda, torch: FakeTorch
 ) -> None:

@@ -147,6 +147,89 @@ RIGHT = {
     ),
     "an address alone": "if (t == 0) count = 0;\nint *of = &count;\n__syncthreads();\nn = *of;",
     "a number beside the one that was written": "if (t == 0) s[0] = 1.0f;\ny[i] = s[t];",
+    "one's own element by a pointer": "float *p = s;\np[t] = x[i];\ny[i] = s[t] + p[t];",
+    "a neighbour by a pointer behind a barrier": (
+        "float *p = s;\np[t] = x[i];\n__syncthreads();\ny[i] = s[t + 1];"
+    ),
+    "a pointer to somewhere behind": "float *p = s + 512;\ns[t] = x[i];\ny[i] = p[t + 1];",
+    "a pointer to an element behind": "float *p = &s[512];\ns[t] = x[i];\ny[i] = p[t + 1];",
+    "a pointer to one of two": (
+        "float *p = n > 3 ? s : s + 512;\ns[t] = x[i];\ny[i] = p[t + 1];"
+    ),
+    "pointers that are swapped": (
+        "__shared__ float v[1024];\nfloat *p = s, *q = v;\n"
+        "for (int k = 0; k < n; ++k) { p[t] = q[t + 1]; float *h = p; p = q; q = h;\n"
+        "__syncthreads(); }"
+    ),
+    "a pointer that goes on": "float *p = s;\np += 512;\ns[t] = x[i];\ny[i] = p[t + 1];",
+    "a pointer that counts": "float *p = s;\np++;\ns[t] = x[i];\ny[i] = p[t + 1];",
+    "a pointer that something else may change": (
+        "float *p = s;\nfloat **of = &p;\n*of = y;\ns[t] = x[i];\ny[i] = p[t + 1];"
+    ),
+    "a reference to a pointer": (
+        "float *p = s;\nfloat *&of = p;\nof = y;\ns[t] = x[i];\ny[i] = p[t + 1];"
+    ),
+    "two pointers of one name": (
+        "{ float *p = s; p[t] = x[i]; }\n{ float *p = y; y[i] = p[t + 1]; }"
+    ),
+    "a local array of a pointer's name": (
+        "{ float *p = s; p[t] = x[i]; }\n{ float p[4]; y[i] = p[t + 1]; }"
+    ),
+    "an array that hides the shared one": (
+        "s[t] = x[i];\n{ float s[300]; float *p = s; y[i] = p[t + 1]; }"
+    ),
+    "a pointer in shared memory": (
+        "__shared__ float *of;\nof = x;\nfloat *p = of;\nof = y;\nof[t] = 0;\ny[i] = p[t + 1];"
+    ),
+    "a global array by a pointer": "float *p = y;\np[t] = x[i];\ny[i] = p[t + 1];",
+    "a pointer's own declaration by one thread": (
+        "if (t == 0) { auto p = s; p[1] = 0; }\nfloat *q = s;\nq[t] = x[i];"
+    ),
+    "a case that writes beside one that reads": (
+        "switch (n) { case 0: s[t] = x[i]; break; case 1: y[i] = s[t + 1]; break; }"
+    ),
+    "a case in braces that writes beside one that reads": (
+        "switch (n) { case 0: { s[t] = x[i]; break; }\ndefault: { y[i] = s[t + 1]; } }"
+    ),
+    "a case that writes and leaves": (
+        "switch (n) { case 0: s[t] = x[i]; return; default: ; }\ny[i] = s[t + 1];"
+    ),
+    "cases that each wait": (
+        "switch (n) { case 0: s[t] = x[i]; __syncthreads(); break;\n"
+        "default: if (i < n) s[t] = 0.0f; __syncthreads(); }\ny[i] = s[t + 1];"
+    ),
+    "one thread's word to itself in a case": (
+        "switch (t) { case 0: factor = x[0]; y[i] = factor; break; default: y[i] = 0; }"
+    ),
+    "one thread's word where a switch lets no other go on": (
+        "switch (t) { case 0: break; default: return; }\ns[t] = x[i];\ny[i] = s[t + 1];"
+    ),
+    "a word of several cases": (
+        "switch (t) { case 0: case 1: factor = x[0]; break; }\ny[i] = factor;"
+    ),
+    "a word that is written on the way from one case to the next": (
+        "switch (n) { case 0: if (t == 0) factor = x[0];\ncase 1: factor = 2.0f; }\ny[i] = factor;"
+    ),
+    "the same case in each round of a loop": (
+        "for (int k = 0; k < n; ++k)\n"
+        "switch (n) { case 0: s[t] = x[k]; break; case 1: y[k] = s[t + 1]; }"
+    ),
+    "a case that waits in each round of a loop": (
+        "for (int k = 0; k < n; ++k) { s[t] = x[k];\n"
+        "switch (n) { case 0: __syncthreads(); break; default: __syncthreads(); }\n"
+        "y[k] = s[t + 1]; __syncthreads(); }"
+    ),
+    "a break of some threads in a switch in a loop with a barrier": (
+        "int k = 0, of = n;\nwhile (k < of) { s[t] = x[k];\n"
+        "switch (t & 1) { case 0: break; default: y[k] = 0; }\n"
+        "__syncthreads(); y[k] = s[t + 1]; __syncthreads(); k += 1; of -= 1; }"
+    ),
+    "an array of pointers of a pointer's name": (
+        "{ float *p = s; p[t] = x[i]; }\n{ Some *p[4]; y[i] = p[t + 1]; }"
+    ),
+    "labels deeper inside": (
+        "switch (n) { case 0: do { s[t] = x[i]; break;\ncase 1: y[i] = s[t + 1]; } while (0); }"
+    ),
 }  # fmt: skip
 WRONG = {
     "a neighbour": ("s[t] = x[i];\ny[i] = s[t + 1];", 2),
@@ -206,6 +289,43 @@ WRONG = {
     "the word of a loop's round before": (
         "for (int k = 0; k < n; ++k) {\ny[i] += factor;\n__syncthreads();\n"
         "if (t == 0) factor = x[k]; }", 2,
+    ),
+    "a neighbour by a pointer": (
+        "float *p = s;\np[threadIdx.x] = x[i];\ny[i] = p[threadIdx.x + 1];", 3,
+    ),
+    "a neighbour that was written by a pointer": (
+        "float *p = s;\np[t] = x[i];\ny[i] = s[t + 1];", 3,
+    ),
+    "a neighbour that is read by a pointer": (
+        "const float *__restrict__ p = &s[0];\ns[t] = x[i];\ny[i] = p[t + 1];", 3,
+    ),
+    "a neighbour by a pointer's pointer": (
+        "float *a = y, *p = s;\nauto q = p;\nq[t] = x[i];\na[i] = p[t + 1];", 4,
+    ),
+    "one thread's element by a pointer": (
+        "float *p = s;\nif (t == 0) p[0] = x[0];\ny[i] = x[i] * s[0];", 3,
+    ),
+    "a neighbour in one case": (
+        "switch (n) { case 0: s[t] = x[i];\ny[i] = s[t + 1]; break; default: ; }", 2,
+    ),
+    "a neighbour in the case behind": (
+        "switch (n) { case 0: s[t] = x[i];\ncase 1: y[i] = s[t + 1]; }", 2,
+    ),
+    "a neighbour behind a case": (
+        "switch (n) { case 0: s[t] = x[i]; break;\ndefault: return; }\ny[i] = s[t + 1];", 3,
+    ),
+    "a neighbour behind no case at all": (
+        "s[t] = x[i];\nswitch (n) { case 0: __syncthreads(); }\ny[i] = s[t + 1];", 3,
+    ),
+    "a neighbour of the case of a round before": (
+        "for (int k = 0; k < n; ++k)\n"
+        "switch (k) { case 0: s[t] = x[k]; break;\ncase 1: y[k] = s[t + 1]; }", 3,
+    ),
+    "one thread's word in a case": (
+        "switch (t) { case 0: factor = x[0]; break; default: n = 1; }\ny[i] = x[i] * factor;", 2,
+    ),
+    "one thread's word in a case in braces": (
+        "switch (threadIdx.x) { case 0: { factor = x[0]; } break; }\ny[i] = x[i] * factor;", 2,
     ),
 }  # fmt: skip
 

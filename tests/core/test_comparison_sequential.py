@@ -100,6 +100,17 @@ def test_few_pairs_tell_what_lies_far_apart_in_all_of_them(pairs: int) -> None:
     assert pairs == 1 or interval_so_far(ones, ratios) is None  # one that disagrees
 
 
+def test_few_pairs_of_a_coarse_clock_are_told_apart_no_better_than_its_steps() -> None:
+    """Of 1.24 and 1.26 µs a clock of half a microsecond shows 1.0 and 1.5 in every turn."""
+    clock_s = 0.5e-6
+    ones, others = np.full(7, 1.0e-6), np.full(7, 1.5e-6)
+    found = interval_so_far(ones, others, clocks_s=(clock_s, clock_s))
+    assert found is not None and found.verdict == "can't tell"
+    assert found.ci95_low < 1.26 / 1.24
+    found = interval_so_far(ones, 10 * others, clocks_s=(clock_s, clock_s))
+    assert found is not None and found.verdict == "slower"
+
+
 @pytest.mark.parametrize("launches", [1, 3, LAUNCHES])
 def test_few_pairs_of_equal_things_are_as_seldom_called_far_apart(launches: int) -> None:
     """Even with one launch a turn, where a burst or a spike is the whole turn."""

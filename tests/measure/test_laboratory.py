@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpuexplorer.backends.base import TimingChoice
 from gpuexplorer.backends.opencl.backend import OpenCLBackend
 from gpuexplorer.backends.opencl.runner import OpenCLRunner
 from gpuexplorer.core.config import Block, RunRequest
@@ -69,6 +70,25 @@ def test_a_run_of_its_own_is_checked_twice_each_time(
     for _ in range(2):
         run(laboratory, variant="naive", block=(8, 8), in_search=False)
     assert len(plain_launches) == 4
+
+
+def test_a_configuration_is_timed_in_each_run_as_in_its_first(
+    laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = TimingChoice(group=40, short=True), TimingChoice(group=1, short=False)
+    chosen = iter([first, None, second, None, None])
+    kept: list[TimingChoice | None] = []
+
+    def settle(
+        self: OpenCLRunner, first_s: float, earlier: TimingChoice | None = None
+    ) -> TimingChoice | None:
+        kept.append(earlier)
+        return next(chosen)
+
+    monkeypatch.setattr(OpenCLRunner, "settle", settle)
+    for block in ((8, 8), (8, 8), (8, 8), (16, 4), (8, 8)):
+        run(laboratory, variant="naive", block=block, in_search=False)
+    assert kept == [None, first, first, None, second]
 
 
 def test_the_versions_of_what_is_loaded_are_read_once(

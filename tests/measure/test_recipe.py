@@ -15,7 +15,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from gpuexplorer.backends.base import BUILD_DEADLINE_S, Batch, HostArray, Runner, TimingLost
+from gpuexplorer.backends.base import (
+    BUILD_DEADLINE_S,
+    Batch,
+    HostArray,
+    Runner,
+    TimingChoice,
+    TimingLost,
+)
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits
@@ -187,9 +194,10 @@ class Vanishing(Arithmetic):
         self.settled = 0
         self.left = 0
 
-    def settle(self, first_s: float) -> None:
+    def settle(self, first_s: float, earlier: TimingChoice | None = None) -> TimingChoice:
         self.settled += 1
         self.left = 3
+        return TimingChoice(group=self.settled)
 
     @property
     def method(self) -> str:
@@ -228,6 +236,7 @@ def test_a_run_whose_timing_vanishes_is_sampled_anew_in_another_way() -> None:
     (first, batches), (second, _) = sink.ways
     assert (first, second) == ("way 1", "way 2")
     assert batches == 3
+    assert one.timing == TimingChoice(group=2)
     later = sink.batches[batches:]
     assert sum(sum(b.counts) for b in later) == 500
     assert runner.diary.count("build") == 1
@@ -663,7 +672,7 @@ def test_a_batch_tells_how_many_launches_a_sample_is_and_the_clock_held(
         return Batch(batch.start_ns, batch.seconds[::10], launches=10, clock_Hz=1.5e9)
 
     monkeypatch.setattr(runner, "launch", grouped)
-    monkeypatch.setattr(runner, "settle", settled.append)
+    monkeypatch.setattr(runner, "settle", lambda first_s, _: settled.append(first_s))
     run_job(job(runner), sink)
     assert settled == [runner.launch_s]
     assert {n for b in sink.batches for n in b.launches} == {10}
@@ -672,7 +681,7 @@ def test_a_batch_tells_how_many_launches_a_sample_is_and_the_clock_held(
 
 def test_with_transfers_nothing_is_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     runner = Arithmetic(plan(include_transfers=True))
-    monkeypatch.setattr(runner, "settle", lambda first_s: pytest.fail("settled"))
+    monkeypatch.setattr(runner, "settle", lambda *_: pytest.fail("settled"))
     run_job(job(runner, include_transfers=True), Diary())
 
 

@@ -35,8 +35,9 @@ def final(times_s: list[float], fails: Any = lambda turn, number: None, **how: A
         return fails(len(turns), now[-1]) if turns else None
 
     machine = SimulatedMachine(
-        launch_s, fails=failing, noise=how.pop("noise", 0.0), load=how.pop("load", lambda now: 1.0)
-    )
+        launch_s, fails=failing, noise=how.pop("noise", 0.0), load=how.pop("load", lambda now: 1.0),
+        clock_s=how.pop("clock_s", 0.0),
+    )  # fmt: skip
     race = Race([list(range(len(times_s)))], racing=False, seed=1, **how)
     while (look := race.next()) is not None:
         now.append(look.number)
@@ -93,6 +94,18 @@ def test_load_that_hits_one_turn_does_not_decide() -> None:
         [1e-3, 1.1e-3], noise=0.02, load=lambda now: 5.0 if int(now / 0.05) % 9 == 0 else 1.0
     )
     assert race.best == 0
+
+
+def test_one_step_of_a_coarse_clock_makes_nobody_slower() -> None:
+    """They take 10.2 and 10.3 µs, which the clock shows as 10.0 and 10.5 in every turn."""
+    race = final([10.2e-6, 10.3e-6], clock_s=0.5e-6)
+    assert all(runner.present for runner in race.runners.values())
+    found = race.leaders.compared(0, 1)
+    assert found is not None and found.verdict == "can't tell"
+    assert found.ratio == pytest.approx(1.05)
+    assert found.ci95_low < 1.01 < found.ci95_high
+    race = final([10.2e-6, 12.3e-6], clock_s=0.5e-6)
+    assert race.runners[1].out
 
 
 @pytest.mark.parametrize("seed", [5, 27, 35, 39, 40, 73])

@@ -344,7 +344,7 @@ def test_a_quiet_race_always_ends_with_the_best_that_can_run(
 def test_a_look_is_judged_by_the_samples_that_its_figures_are_of(held: int, told: int) -> None:
     record = HeldDown(held).measure(contestant("a").config)
     taken: list[Floats] = []
-    race = SimpleNamespace(took=lambda _, samples_s: taken.append(samples_s))
+    race = SimpleNamespace(took=lambda _, samples_s, clock_s: taken.append(samples_s))
     look = SimpleNamespace(number=0, gave_up=lambda _: False)
     judged(cast(Race, race), cast(Look, look), record)
     assert [len(samples_s) for samples_s in taken] == [told]

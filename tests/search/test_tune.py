@@ -151,6 +151,52 @@ def test_the_final_of_many_equals_keeps_to_what_is_left_of_a_budget() -> None:
     assert found.start_ratio is not None
 
 
+class Checked(SimulatedMachine):
+    """Launches once before the first sample, as every look does."""
+
+    def measure(self, *asked: Any) -> RunRecord:
+        self.now += self._launch_s(asked[0])
+        return super().measure(*asked)
+
+
+@pytest.mark.parametrize("seconds", [60.0, 120.0])
+def test_a_final_of_launches_of_a_second_keeps_to_the_budget(seconds: float) -> None:
+    """Two finalists took three launches in each of their eight turns, however long these were."""
+    machine = Checked(lambda config: 1.0, noise=0.002)
+    began = machine.now
+    found = tune(machine, sampler="random", budget=Budget(seconds=seconds))
+    assert machine.now - began < seconds + 3.0
+    assert len(found.finalists) >= 2
+    assert found.finalists[1].ratio is not None
+    assert not any("more than the budget" in line for line in conclusions(found))
+
+
+def test_the_time_that_first_looks_take_to_build_is_not_kept_for_the_final() -> None:
+    class Building(SimulatedMachine):
+        def measure(self, *asked: Any) -> RunRecord:
+            self.now += 3.0
+            record = super().measure(*asked)
+            phases_s = msgspec.structs.replace(record.prepared.phases_s, compile=3.0)
+            record.prepared = msgspec.structs.replace(record.prepared, phases_s=phases_s)
+            return record
+
+    found = tune(
+        Building(launch_s, noise=0.002), sampler="random", budget=Budget(seconds=30.0), seed=2
+    )
+    assert found.search_s > 21.0
+
+
+def test_a_budget_that_the_smallest_final_exceeds_is_said_to_be_exceeded() -> None:
+    machine = Checked(lambda config: 1.0, noise=0.002)
+    found = tune(machine, sampler="random", budget=Budget(seconds=20.0))
+    assert found.tried >= 2 and len(found.finalists) == 2
+    assert found.search_s < 20.0 < found.search_s + found.final_s < 45.0
+    assert (
+        "That is more than the budget of 20 s: two finalists take eight turns each at the least."
+        in conclusions(found)
+    )
+
+
 def test_what_a_turn_takes_beside_its_launches_counts_for_the_final() -> None:
     class Slow(SimulatedMachine):
         def measure(self, *asked: Any) -> RunRecord:

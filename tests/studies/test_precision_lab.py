@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -326,7 +327,35 @@ def test_rounds_that_take_long_are_fewer_unless_their_number_is_exact(
     study = lab(["fp32", "fp64"]).run(machine())
     assert study.rounds == 6
     assert any("takes long besides its samples" in note for note in study.notes)
+    kept = [run.timing.samples * run.timing.median_s for run in study.runs]
+    assert kept == pytest.approx([HOW.seconds] * 2, rel=0.1), "as much is sampled in longer turns"
     exact = How(rounds=8, seconds=0.08, seed=1, exact=True)
     study = lab(["fp32", "fp64"], exact).run(machine())
     assert study.rounds == 8
     assert not any("takes long" in note for note in study.notes)
+
+
+class Compiling(StudyMachine):
+    """Takes a minute for each configuration the first time, or every time."""
+
+    def __init__(self, *, always: bool) -> None:
+        super().__init__(lambda c: TIMES_S[c.precision])
+        self._always = always
+        self._compiled: set[str] = set()
+
+    def measure(self, config: RunConfig, *how: Any) -> RunRecord:
+        if self._always or config.key not in self._compiled:
+            self.now += 60.0
+        self._compiled.add(config.key)
+        return super().measure(config, *how)
+
+
+@pytest.mark.parametrize(("always", "rounds"), [(False, 8), (True, 6)])
+def test_a_round_takes_long_where_each_compiles_and_not_where_only_the_first_run_did(
+    monkeypatch: pytest.MonkeyPatch, always: bool, rounds: int
+) -> None:
+    compiling = Compiling(always=always)
+    monkeypatch.setattr("gpuexplorer.studies.turns.monotonic", compiling.clock)
+    study = lab(["fp32", "fp64"]).run(compiling)
+    assert study.rounds == rounds
+    assert any("takes long" in note for note in study.notes) == always

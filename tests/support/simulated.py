@@ -35,9 +35,11 @@ class SimulatedMachine:
         load: Callable[[float], float] = lambda now: 1.0,
         fails: Callable[[RunConfig], ExplorerError | None] = lambda config: None,
         seed: int = 1,
+        clock_s: float = 0.0,
     ) -> None:
+        """``clock_s`` are the steps in which times come; 0: as finely as may be."""
         self._launch_s, self._load, self._fails = launch_s, load, fails
-        self._noise = noise
+        self._noise, self._clock_s = noise, clock_s
         self._chance = np.random.default_rng(seed)
         self.now = 1000.0
         self.runs: list[tuple[RunConfig, int]] = []
@@ -73,6 +75,9 @@ class SimulatedMachine:
                 break
         self.runs.append((config, len(taken)))
         said = msgspec.structs.replace(prepared(), config=config)
+        if self._clock_s:
+            said = msgspec.structs.replace(said, resolution_s=self._clock_s)
+            taken = [self._clock_s * round(launch_s / self._clock_s) for launch_s in taken]
         record = RunRecord(said)
         record.add(
             SampleBatch(

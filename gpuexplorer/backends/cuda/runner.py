@@ -10,7 +10,14 @@ from typing import get_args
 
 import numpy as np
 
-from gpuexplorer.backends.base import Batch, HostArray, Marks, Runner, TimingLost
+from gpuexplorer.backends.base import (
+    Batch,
+    HostArray,
+    Marks,
+    Runner,
+    TimingChoice,
+    TimingLost,
+)
 from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.cuda import activity, timing
 from gpuexplorer.backends.cuda.activity import KernelRecords
@@ -20,6 +27,7 @@ from gpuexplorer.backends.cuda.session import CudaSession
 from gpuexplorer.backends.cuda.timing import Work
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import CannotRunHere, WrongResult
+from gpuexplorer.core.statistics import middle
 from gpuexplorer.core.units import plural, quantity
 from gpuexplorer.workloads.fills import WHOLE, loaded, poison_byte, stored, stored_dtype
 from gpuexplorer.workloads.manifest import Role
@@ -183,22 +191,42 @@ class CudaRunner(Runner):
         seconds = np.concatenate([first.seconds, rest.seconds])
         return Batch(first.start_ns, seconds, clock_Hz=rest.clock_Hz)
 
-    def settle(self, first_s: float) -> None:
+    def settle(self, first_s: float, earlier: TimingChoice | None = None) -> TimingChoice | None:
         """Time short launches in groups, or by CUPTI's records where those can be had.
 
         A group needs launches that follow one another: what is set back or emptied between them
         stands in the way. Then each launch is timed alone, and its time knows the events' step.
+        Records that ``earlier`` used need only be there still.
         """
         self._group, self._records, self._no_records = 1, None, ""
-        if not self._is_gated:
-            return
+        gated = self._is_gated
+        if not gated:
+            return None
         with self.session.explained(f"running {self._what}"):
-            launch_s = timing.short_launch_s(first_s, self._held_back)
-            if launch_s is None or not self._is_gated:
-                return
-            self._records = self._trusted_records(launch_s)
+            if earlier is not None and earlier.recorded:
+                self._records = self._trusted_records(None)
+                if self._records is not None:
+                    return earlier
+                launch_s: float | None = middle(self._held_back(timing.PROBES).seconds)
+            elif earlier is not None and earlier.short:
+                self._group, self._no_records = earlier.group, earlier.no_records
+                return earlier
+            else:
+                launch_s = timing.short_launch_s(first_s, self._held_back, timing.border_s(earlier))
+            if not self._is_gated:
+                return None
+            if launch_s is None:
+                return timing.long_launch(first_s)
+            if not self._no_records:
+                self._records = self._trusted_records(launch_s)
         if self._records is None and self._between is None:
             self._group = timing.group_size(launch_s, self._operations)
+        return TimingChoice(
+            group=self._group,
+            short=True,
+            recorded=self._records is not None,
+            no_records=self._no_records,
+        )
 
     def launch_alone(self, marks: Marks = nullcontext) -> None:
         """Run one launch and wait, without events or the gate."""
@@ -233,8 +261,11 @@ class CudaRunner(Runner):
         """What comes before each launch and is not timed."""
         return self._prepare if self.cold or self.plan.reset else None
 
-    def _trusted_records(self, launch_s: float) -> KernelRecords | None:
-        """Return CUPTI's records when they have every kernel and agree with the events."""
+    def _trusted_records(self, launch_s: float | None) -> KernelRecords | None:
+        """Return CUPTI's records when they have every kernel and agree with the events.
+
+        They agree when ``launch_s``, which those told, is None: they did in an earlier run.
+        """
         records = self._lost_records or activity.open_records()
         if isinstance(records, str):
             self._no_records = records
@@ -253,7 +284,10 @@ class CudaRunner(Runner):
             self._gated = True  # it was recording that made the host wait
             self._no_records = "CUPTI makes the host wait"
             return None
-        if LEAST_SHARE * launch_s <= recorded_s <= launch_s + timing.RESOLUTION_S:
+        if (
+            launch_s is None
+            or LEAST_SHARE * launch_s <= recorded_s <= launch_s + timing.RESOLUTION_S
+        ):
             return records
         self._no_records = (
             f"CUPTI recorded {quantity(recorded_s, 's')} of a launch of {quantity(launch_s, 's')}"

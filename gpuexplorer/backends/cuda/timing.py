@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, TimingLost
+from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, TimingChoice, TimingLost
 from gpuexplorer.backends.cuda.activity import SWITCH, KernelRecords
 from gpuexplorer.backends.cuda.gate import MAX_OPERATIONS
 from gpuexplorer.backends.cuda.session import CudaSession
@@ -46,8 +46,24 @@ class Work:
     """Stream operations of one launch and its preparation."""
 
 
-def short_launch_s(first_s: float, timed: Callable[[int], Batch]) -> float | None:
-    """Return the median of a few launches when they are shorter than ``SHORT_S``, else None.
+def border_s(earlier: TimingChoice | None) -> float:
+    """Return below what a launch is short, which was not found short in an earlier run if any.
+
+    What lies near the border stays what it was. A launch that takes half as long after all, for
+    the clock had not risen, is timed coarsely by two events, and so otherwise from then on.
+    """
+    return SHORT_S if earlier is None else SHORT_S / 2
+
+
+def long_launch(first_s: float) -> TimingChoice | None:
+    """Return that a launch is not short; None where it may only have waited for its code."""
+    return None if first_s >= UNLIKELY_SHORT_S else TimingChoice()
+
+
+def short_launch_s(
+    first_s: float, timed: Callable[[int], Batch], below_s: float = SHORT_S
+) -> float | None:
+    """Return the median of a few launches when they are shorter than ``below_s``, else None.
 
     ``first_s`` is what the first launch took, which may have waited for its code to be loaded;
     ``timed`` runs so many launches.
@@ -55,7 +71,7 @@ def short_launch_s(first_s: float, timed: Callable[[int], Batch]) -> float | Non
     if first_s >= UNLIKELY_SHORT_S or float(timed(1).seconds[0]) >= 5 * SHORT_S:
         return None
     launch_s = float(np.median(timed(PROBES).seconds))
-    return launch_s if launch_s < SHORT_S else None
+    return launch_s if launch_s < below_s else None
 
 
 def group_size(launch_s: float, operations: int) -> int:

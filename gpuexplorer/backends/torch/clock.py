@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuexplorer.backends.base import Batch
-from gpuexplorer.backends.cuda.timing import GROUP_S, short_launch_s
+from gpuexplorer.backends.base import Batch, TimingChoice
+from gpuexplorer.backends.cuda.timing import GROUP_S, border_s, long_launch, short_launch_s
 from gpuexplorer.backends.host import Call
 
 TIMED_BY = "CUDA events around each call, queued behind a spinning kernel"
@@ -46,14 +46,29 @@ class CudaClock:
         """The finest difference between two samples that can be told."""
         return RESOLUTION_S / self.group
 
-    def settle(self, first_s: float, launch: Callable[[int], Batch], *, apart: bool) -> None:
-        """Time short calls in groups; ``apart``: something is done between them, so never."""
+    def settle(
+        self,
+        first_s: float,
+        launch: Callable[[int], Batch],
+        earlier: TimingChoice | None = None,
+        *,
+        apart: bool,
+    ) -> TimingChoice | None:
+        """Time short calls in groups; ``apart``: something is done between them, so never.
+
+        Returns what was chosen, or ``earlier`` where that stays.
+        """
         self.group = 1
         if apart:
-            return
-        call_s = short_launch_s(first_s, launch)
-        if call_s is not None:
-            self.group = min(math.ceil(GROUP_S / max(call_s, 1e-7)), MAX_QUEUED)
+            return None
+        if earlier is not None and earlier.short:
+            self.group = earlier.group
+            return earlier
+        call_s = short_launch_s(first_s, launch, border_s(earlier))
+        if call_s is None:
+            return long_launch(first_s)
+        self.group = min(math.ceil(GROUP_S / max(call_s, 1e-7)), MAX_QUEUED)
+        return TimingChoice(group=self.group, short=True)
 
     def time(self, call: Call, before: Call | None, count: int) -> tuple[Batch, Any]:
         """Queue ``count`` calls in stretches; return the device's times and the last result.

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, ClassVar
 
-from gpuexplorer.backends.base import Batch
+from gpuexplorer.backends.base import Batch, TimingChoice
 from gpuexplorer.backends.caches import FLUSH_FACTOR, cpu_flush
 from gpuexplorer.backends.models import Model, ModelRunner, ModelStep, check_model
 from gpuexplorer.backends.torch import clock
@@ -245,9 +245,10 @@ class TorchCudaModelRunner(CountsOnGpu, TorchModelRunner):
         """The finest difference between two samples that can be told."""
         return self._clock.resolution_s
 
-    def settle(self, first_s: float) -> None:
+    def settle(self, first_s: float, earlier: TimingChoice | None = None) -> TimingChoice | None:
         """Time short steps in groups, unless something has to be done between them."""
-        self._clock.settle(first_s, self.launch, apart=self.cold or bool(self.plan.reset))
+        apart = self.cold or bool(self.plan.reset)
+        return self._clock.settle(first_s, self.launch, earlier, apart=apart)
 
     def _timed(self, count: int) -> Batch:
         step, before = self.model.step, self._before()

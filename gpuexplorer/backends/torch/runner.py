@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gpuexplorer.backends.base import Batch, HostArray, Marks
+from gpuexplorer.backends.base import Batch, HostArray, Marks, TimingChoice
 from gpuexplorer.backends.caches import FLUSH_FACTOR, cpu_flush
 from gpuexplorer.backends.host import Call, LibraryRunner
 from gpuexplorer.backends.numpy import check_offered
@@ -203,9 +203,10 @@ class TorchCudaRunner(CountsOnGpu, TorchRunner):
         """The finest difference between two samples that can be told."""
         return self._clock.resolution_s
 
-    def settle(self, first_s: float) -> None:
+    def settle(self, first_s: float, earlier: TimingChoice | None = None) -> TimingChoice | None:
         """Time short calls in groups, unless something has to be done between them."""
-        self._clock.settle(first_s, self.launch, apart=self.cold or bool(self.plan.reset))
+        apart = self.cold or bool(self.plan.reset)
+        return self._clock.settle(first_s, self.launch, earlier, apart=apart)
 
     def launch(self, count: int) -> Batch:
         """Queue ``count`` calls in stretches and return the device's time for each.

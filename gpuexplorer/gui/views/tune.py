@@ -44,9 +44,10 @@ from gpuexplorer.gui.worker import EngineWorker
 from gpuexplorer.history.keeping import DoesWithStore, TakesRun
 from gpuexplorer.reproduce import tuning_command
 from gpuexplorer.results.tuning import leaders_sheet, sheet_of, tried_sheet
+from gpuexplorer.search.finalists import MOST_FINAL_S
 from gpuexplorer.search.measuring import Measuring
 from gpuexplorer.search.several import Races
-from gpuexplorer.search.tune import MOST_FINAL_S, Tuner, TuningOptions, TuningProgress
+from gpuexplorer.search.tune import Tuner, TuningOptions, TuningProgress
 from gpuexplorer.search.tune_keep import TuningKeeper
 from gpuexplorer.search.tune_space import TuningSpace, combinations, launchable, tuning_space
 from gpuexplorer.workloads.workload import Workload
@@ -105,7 +106,12 @@ class WantedTuning:
                 refused=count(refused),
             )
         if budget.seconds is not None:
-            return Preview(self, total, f"Takes {budget.seconds:g} s or less.")
+            return Preview(
+                self,
+                total,
+                f"Takes {budget.seconds:g} s or less, unless eight turns of two finalists take "
+                "longer.",
+            )
         tries = f"Tries {count(min(able, budget.evaluations or able))} of them, which takes {takes}"
         return Preview(self, total, f"{tries}, and up to {MOST_FINAL_S:g} s for the final.")
 
