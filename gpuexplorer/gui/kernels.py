@@ -16,6 +16,7 @@ from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.workloads.loader import (
+    is_own,
     is_own_file,
     load,
     own_root,
@@ -144,7 +145,7 @@ class Kernels(QObject):
         workload = self._session.experiment.workload
         if workload is not self._watched:
             last, self._watched = self._watched, workload
-            kernel = not workload.is_own_model and own_root(workload) is not None
+            kernel = not workload.is_own_model and is_own(workload)
             self._paths = source_paths(workload) if kernel else []
             if last is None or last.source.origin != workload.source.origin:
                 self._moved = stamps(self._paths)

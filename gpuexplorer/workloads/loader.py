@@ -61,12 +61,15 @@ def read_folder(folder: Path) -> WorkloadSource:
 def own_root(workload: Workload) -> Path | None:
     """Return what ``--kernels`` names to have a user's own workload; None for a shipped one."""
     origin = Path(workload.source.origin)
-    if not origin.is_file():  # a text that came without a file
+    if not origin.is_file() or not is_own(workload):  # the first: a text that came without a file
         return None
     origin = origin.absolute()
-    if origin.is_relative_to(shipped_folder()):
-        return None
     return origin.parent if origin.name == MANIFEST_NAME else origin
+
+
+def is_own(workload: Workload) -> bool:
+    """Return whether a workload is the user's own, also where its file is gone since."""
+    return not Path(workload.source.origin).absolute().is_relative_to(shipped_folder())
 
 
 def grouped(workloads: Iterable[Workload]) -> dict[str, list[Workload]]:

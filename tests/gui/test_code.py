@@ -472,6 +472,30 @@ def test_a_file_that_another_program_saves_takes_no_edits_away(
     assert view.text == "" and pane.save_button.isEnabled()
 
 
+def test_a_file_that_is_taken_away_takes_nothing_that_is_typed_and_is_saved_anew(
+    qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
+) -> None:
+    window = bench()
+    window.session.set_live(False)
+    pane = window.panels.kernel.code
+    replace_line(pane.view, LINE, "float sum = 0;")
+    until(qtbot, lambda: drafts.find_draft(path) is not None)
+    path.unlink()
+    QTest.keyClicks(pane.view, " // mine")
+    until(qtbot, lambda: (kept := drafts.find_draft(path)) is not None and "// mine" in kept.text)
+    until(qtbot, lambda: "cannot be read" in window.banner.text)
+    assert "float sum = 0; // mine" in pane.view.text
+    QTest.keyClicks(pane.view, ", too")
+    assert find(window, "codeSave", QPushButton).isEnabled()
+    QTest.keyClick(pane.view, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    assert path.read_text(encoding="utf-8") == TEXTBOOK.replace(
+        LINE, "float sum = 0; // mine, too", 1
+    )
+    until(qtbot, lambda: window.kernels.watches(path))
+    path.write_text(TEXTBOOK, encoding="utf-8")
+    until(qtbot, lambda: pane.view.text == TEXTBOOK)
+
+
 def test_what_another_program_saved_is_asked_about_until_one_of_both_is_chosen(
     qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
 ) -> None:

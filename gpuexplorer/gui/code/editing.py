@@ -18,7 +18,7 @@ from gpuexplorer.exchange.files import atomic_file
 from gpuexplorer.gui.code.drafts import Draft, drop_draft, find_draft, keep_draft
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
-from gpuexplorer.workloads.loader import own_root, read_source
+from gpuexplorer.workloads.loader import is_own, read_source
 from gpuexplorer.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ PAUSE_MS = 250
 def file_of(workload: Workload, source: str) -> Path | None:
     """Return the file of a source that may be edited here; None for one that may not.
 
-    Those are kernels of the user's own. A model's file is a program, which is agreed to as it is.
+    Those are kernels of the user's own, also while their file is gone: saving writes it anew. A model's file is a program, which is agreed to as it is.
     """
-    if workload.is_own_model or own_root(workload) is None:
+    if workload.is_own_model or not is_own(workload):
         return None
     return Path(workload.source.origin).absolute().parent / source
 
