@@ -236,7 +236,7 @@ def load(
     workloads: dict[str, Workload] = {}
     own: list[Workload] = []
     for root in (shipped_folder(), *extra_roots):
-        here = _of_root(root)
+        here = of_root(root)
         workloads |= here
         own += here.values() if root != shipped_folder() else ()
     for one in {one.source.origin: one for one in own}.values():
@@ -246,8 +246,8 @@ def load(
     return workloads
 
 
-def _of_root(root: Path) -> dict[str, Workload]:
-    """Return the workloads of one root by name."""
+def of_root(root: Path) -> dict[str, Workload]:
+    """Return the workloads of one root by name; raises InputError as ``load`` does."""
     here: dict[str, Workload] = {}
     if is_own_file(root):
         own = own_workload(root)

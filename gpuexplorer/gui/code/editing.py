@@ -32,7 +32,8 @@ PAUSE_MS = 250
 def file_of(workload: Workload, source: str) -> Path | None:
     """Return the file of a source that may be edited here; None for one that may not.
 
-    Those are kernels of the user's own, also while their file is gone: saving writes it anew. A model's file is a program, which is agreed to as it is.
+    Those are kernels of the user's own, also while their file is gone: saving writes it anew. A
+    model's file is a program, which is agreed to as it is.
     """
     if workload.is_own_model or not is_own(workload):
         return None
