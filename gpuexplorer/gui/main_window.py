@@ -541,7 +541,8 @@ class MainWindow(KeyWindow):
 
     def _may_close(self) -> bool:
         """Ask what has to be asked before the window goes, but for the session."""
-        return self.engine.may_close() and self.panels.kernel.editing.may_close()
+        written = [files.finish() for files in (self.sessions, self.exporter)]
+        return all(written) and self.engine.may_close() and self.panels.kernel.editing.may_close()
 
     def close_down(self) -> None:
         """Remember the layout and end everything, without a question; once."""
