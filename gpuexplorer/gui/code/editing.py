@@ -45,11 +45,12 @@ class Editing(QObject):
 
     The versions that were measured are a ``Part`` of session files.
 
-    ``changed`` says that a file has other edits than before, or none any more; ``notice`` carries a
-    sentence for the banner.
+    ``changed`` says that a file has other edits than before, or none any more; ``reverted`` carries
+    one whose edits were dropped; ``notice`` a sentence for the banner.
     """
 
     changed = Signal()
+    reverted = Signal(object)
     notice = Signal(object)
 
     def __init__(self, parent: QWidget, session: Session) -> None:
@@ -267,6 +268,7 @@ class Editing(QObject):
             self._dropped[path] = edits
         self._forget(path)
         self._show(path, text)
+        self.reverted.emit(path)
 
     def take_dropped(self, path: Path | None) -> str | None:
         """Return the edits that a file that is shown now has lost, once; None for none."""
