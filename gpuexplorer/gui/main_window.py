@@ -151,7 +151,7 @@ class MainWindow(KeyWindow):
         self.session.live_at_start = self.settings.live_at_start
         knobs = self.settings.knobs
         if knobs is not None:
-            self.session.experiment.restore(knobs)
+            self.session.experiment.begin_at(knobs)
         self.resize(open_size(self, *USUAL_SIZE))
         self.restoreGeometry(self.settings.bytes_of("geometry"))
         self.panels.restore(self.settings)
