@@ -167,7 +167,7 @@ def test_after_a_button_took_edits_or_saved_them_ctrl_z_is_the_texts_and_not_the
 
     def undo() -> None:
         control = Qt.KeyboardModifier.ControlModifier
-        QTest.keyClick(window.focusWidget() or window, Qt.Key.Key_Z, control)
+        QTest.keyClick(window.focusWidget(), Qt.Key.Key_Z, control)
 
     click(find(window, "codeRevert", QPushButton))
     assert view.text == TEXTBOOK
