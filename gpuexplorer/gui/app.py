@@ -19,7 +19,7 @@ from PySide6.QtGui import QFileOpenEvent, QIcon
 from PySide6.QtWidgets import QApplication
 
 from gpuexplorer.core import language, resources
-from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.errors import ExplorerError, without_frames
 from gpuexplorer.core.language.available import VARIABLE as LANGUAGE_VARIABLE
 from gpuexplorer.core.language.available import chosen
 from gpuexplorer.core.shared_device import usual_sharing
@@ -33,7 +33,7 @@ from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.theme import make_theme
-from gpuexplorer.workloads.loader import load
+from gpuexplorer.workloads.loader import load, of_root
 
 
 class Application(QApplication):
@@ -121,7 +121,8 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     speech.speak()
     _translate_qt(application)
     look = make_theme(application, settings.theme, dressed=False)
-    folders, complaints = _kernel_folders(options.kernels, settings.kernel_folders)
+    folders, unread = _kernel_folders(options.kernels, settings.kernel_folders)
+    complaints = [f"{error}." for error in unread.values()]
     experiment = Experiment(load(folders))
     left = restart.taken()
     python, said = engine_at_start(options.python, settings)
@@ -131,6 +132,7 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     if left is not None:  # what measured there measures on
         engine = replace(engine, python=left.python, threads=left.threads)
     window = MainWindow(Session(experiment, engine), settings, options.kernels)
+    window.kernels.unread = unread
     window.insight.set_kernel_folders(folders)
     if complaints:
         window.session.notice.emit(Notice("bad", " ".join(complaints)))
@@ -178,18 +180,20 @@ def _enlarged(times: float, words: list[str]) -> Application:
             os.environ[SCALE] = given
 
 
-def _kernel_folders(given: list[Path], remembered: list[Path]) -> tuple[list[Path], list[str]]:
-    """Return the folders that can be read, and a sentence for each that cannot."""
+def _kernel_folders(
+    given: list[Path], remembered: list[Path]
+) -> tuple[list[Path], dict[Path, ExplorerError]]:
+    """Return the folders that can be read, and why the others cannot."""
     good: list[Path] = []
-    complaints: list[str] = []
+    unread: dict[Path, ExplorerError] = {}
     for folder in dict.fromkeys([*given, *remembered]):
         try:
-            load([folder])
+            of_root(folder)
         except ExplorerError as error:
-            complaints.append(f"{error}.")
+            unread[folder] = without_frames(error)
         else:
             good.append(folder)
-    return good, complaints
+    return good, unread
 
 
 def _catch_all(window: MainWindow) -> None:

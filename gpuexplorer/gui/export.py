@@ -226,6 +226,7 @@ class Exporter(QObject):
         super().__init__(window)
         self._window, self._settings = window, settings
         self._tasks = Tasks(self)
+        self._unwritten = False
 
     @property
     def busy(self) -> bool:
@@ -265,6 +266,7 @@ class Exporter(QObject):
 
     def _written(self, path: Path, outcome: ExplorerError | None) -> None:
         self.busy_with.emit("")
+        self._unwritten = outcome is not None
         if outcome is None:
             self._settings.export_folder = path.parent
             offers = (("Open", path), ("Show in folder", path.parent))
@@ -284,6 +286,12 @@ class Exporter(QObject):
         """Have the desktop open a file or a folder."""
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.resolve()))):
             self.notice.emit(Notice("warning", f"No program is set up here that opens {path}."))
+
+    def finish(self) -> bool:
+        """Wait for a file that is being written; False, and a notice, where it cannot be."""
+        self._unwritten = False
+        self._tasks.finish()
+        return not self._unwritten
 
     def wait(self) -> None:
         """Wait until nothing is being written."""

@@ -9,15 +9,17 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.errors import ExplorerError, without_frames
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import listed
 from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.workloads.loader import (
+    is_own,
     is_own_file,
     load,
+    of_root,
     own_root,
     own_workload,
     read_folder,
@@ -49,6 +51,8 @@ class Kernels(QObject):
         super().__init__(window)
         self._window, self._session, self._settings = window, session, settings
         self._given = tuple(given)
+        self.unread: dict[Path, ExplorerError] = {}
+        """The user's folders that could not be read when that was tried last, and why."""
         self.with_edits: Callable[[dict[str, Workload]], dict[str, Workload]] = lambda read: read
         """Puts edits that are not saved into workloads that were read."""
         self._watched: Workload | None = None
@@ -65,7 +69,12 @@ class Kernels(QObject):
 
     @property
     def folders(self) -> list[Path]:
-        """The user's folders: those of the command line and those opened here."""
+        """The user's folders that are in use, without those of which nothing could be read."""
+        return [one for one in self._wanted if one not in self.unread or self._loaded_of(one)]
+
+    @property
+    def _wanted(self) -> list[Path]:
+        """The folders of the command line and those opened here."""
         return list(dict.fromkeys([*self._given, *self._settings.kernel_folders]))
 
     def pick(self) -> None:
@@ -90,11 +99,14 @@ class Kernels(QObject):
                 if winner.name in own:
                     hidden.append(other.source.origin)
 
-            workloads = self.with_edits(load([*self.folders, folder], hide))
+            workloads = self._read([*self._wanted, folder], hide)
         except ExplorerError as error:
             self._refuse(error)
             return
-        if folder not in self.folders:
+        if folder in self.unread:
+            self._refuse(self.unread[folder])
+            return
+        if folder not in self._wanted:
             self._settings.kernel_folders = [*self._settings.kernel_folders, folder]
         self._take(workloads)
         if own:
@@ -111,24 +123,57 @@ class Kernels(QObject):
         """Every workload as it was read last."""
         return list(self._session.experiment.workloads.values())
 
+    def _loaded_of(self, folder: Path) -> dict[str, Workload]:
+        """Return what was read of a folder last, by name."""
+        place = folder.absolute()
+        origins = {one.name: Path(one.source.origin).absolute() for one in self.loaded}
+        return {one.name: one for one in self.loaded if origins[one.name].is_relative_to(place)}
+
+    def _read(
+        self, folders: Sequence[Path], hidden: Callable[[Workload, Workload], None] | None = None
+    ) -> dict[str, Workload]:
+        """Read folders; what was read before of one that cannot be any more stays as it is.
+
+        ``unread`` says which those are.
+        """
+        unread: dict[Path, ExplorerError] = {}
+        for folder in dict.fromkeys(folders):
+            try:
+                of_root(folder)
+            except ExplorerError as error:
+                unread[folder] = without_frames(error)
+        found = self.with_edits(load([one for one in folders if one not in unread], hidden))
+        for folder in unread:
+            for name, kept in self._loaded_of(folder).items():
+                if name not in found or not is_own(found[name]):
+                    found[name] = kept
+        self.unread = unread
+        return found
+
     def reload(self) -> None:
         """Read every folder and file again, and measure what is in it now."""
-        if not any(self.ask_trust(folder, self.reload) for folder in self.folders):
+        if not any(self.ask_trust(folder, self.reload) for folder in self._wanted):
             self._read_again()
 
     def _read_again(self, *, if_changed: bool = False) -> None:
         try:
-            workloads = self.with_edits(load(self.folders))
+            workloads = self._read(self._wanted)
         except ExplorerError as error:
             self._refuse(error)
             return
         present = self._session.experiment.workload
+        failed = [e for one, e in self.unread.items() if present.name in self._loaded_of(one)]
+        if if_changed and failed:
+            self._refuse(*failed)
+            return
         read = workloads.get(present.name)
         if if_changed and read is not None and read.sha256 == present.sha256:
             return
         self.notice.emit(None)  # what went wrong did so with the sources as they were
         self._take(workloads)
         self._session.kernels_reloaded()
+        if self.unread and not if_changed:
+            self._refuse(*self.unread.values())
         self.message.emit(f"{len(workloads)} workloads read.")
 
     def stop(self) -> None:
@@ -144,7 +189,7 @@ class Kernels(QObject):
         workload = self._session.experiment.workload
         if workload is not self._watched:
             last, self._watched = self._watched, workload
-            kernel = not workload.is_own_model and own_root(workload) is not None
+            kernel = not workload.is_own_model and is_own(workload)
             self._paths = source_paths(workload) if kernel else []
             if last is None or last.source.origin != workload.source.origin:
                 self._moved = stamps(self._paths)
@@ -163,5 +208,6 @@ class Kernels(QObject):
         self.folders_changed.emit(self.folders)
         self._session.experiment.set_workloads(workloads)
 
-    def _refuse(self, error: ExplorerError) -> None:
-        self.notice.emit(Notice("bad", f"{error}.", detail=error.detail))
+    def _refuse(self, *errors: ExplorerError) -> None:
+        words, details = (f"{error}." for error in errors), (error.detail for error in errors)
+        self.notice.emit(Notice("bad", " ".join(words), detail="\n".join(filter(None, details))))

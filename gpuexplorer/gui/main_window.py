@@ -151,7 +151,7 @@ class MainWindow(KeyWindow):
         self.session.live_at_start = self.settings.live_at_start
         knobs = self.settings.knobs
         if knobs is not None:
-            self.session.experiment.restore(knobs)
+            self.session.experiment.begin_at(knobs)
         self.resize(open_size(self, *USUAL_SIZE))
         self.restoreGeometry(self.settings.bytes_of("geometry"))
         self.panels.restore(self.settings)
@@ -542,7 +542,8 @@ class MainWindow(KeyWindow):
 
     def _may_close(self) -> bool:
         """Ask what has to be asked before the window goes, but for the session."""
-        return self.engine.may_close() and self.panels.kernel.editing.may_close()
+        written = [files.finish() for files in (self.sessions, self.exporter)]
+        return all(written) and self.engine.may_close() and self.panels.kernel.editing.may_close()
 
     def close_down(self) -> None:
         """Remember the layout and end everything, without a question; once."""

@@ -119,7 +119,7 @@ class SessionFiles(QObject):
         self._start_live = False
         self._left: Left | None = None
         """What is being opened, where the window before this one left it."""
-        self._was_modified = False
+        self._was_modified = self._unwritten = False
         self.path: Path | None = None
         """The file of this session; None: it has none yet."""
         self.notes = ""
@@ -255,6 +255,7 @@ class SessionFiles(QObject):
         return work
 
     def _written(self, path: Path, outcome: object) -> None:
+        self._unwritten = isinstance(outcome, ExplorerError)
         if isinstance(outcome, ExplorerError):
             self.notice.emit(Notice("bad", f"{capital(str(outcome))}.", detail=outcome.detail))
             return
@@ -500,6 +501,12 @@ class SessionFiles(QObject):
     def wait(self) -> None:
         """Wait until no file is being read or written."""
         self._tasks.wait()
+
+    def finish(self) -> bool:
+        """Wait for a file that is being written; False, and a notice, where it cannot be."""
+        self._unwritten = False
+        self._tasks.finish()
+        return not self._unwritten
 
     def may_close(self) -> bool:
         """Ask whether changes shall be saved before they go; False: all stays as it is.

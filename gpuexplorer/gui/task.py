@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar, cast
 
-from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QThread, QTimer, Signal, Slot
 
 from gpuexplorer.core.errors import Cancelled, ExplorerError, WorkFailed, without_frames
 from gpuexplorer.gui.scheduling import wake_soon
@@ -132,6 +132,13 @@ class Tasks(QObject):
         """Wait until every task has ended; what follows them comes later."""
         for task in self._running:
             task.wait()
+
+    def finish(self) -> None:
+        """Wait until every task has ended, and have done what follows them."""
+        while self._running:
+            task = next(iter(self._running))
+            task.wait()
+            QCoreApplication.sendPostedEvents(task, QEvent.Type.MetaCall.value)
 
     def close_down(self) -> None:
         """Cancel everything and wait until nothing is left running; nothing is emitted."""

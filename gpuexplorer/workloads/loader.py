@@ -55,12 +55,15 @@ def read_folder(folder: Path) -> WorkloadSource:
 def own_root(workload: Workload) -> Path | None:
     """Return what ``--kernels`` names to have a user's own workload; None for a shipped one."""
     origin = Path(workload.source.origin)
-    if not origin.is_file():  # a text that came without a file
+    if not origin.is_file() or not is_own(workload):  # the first: a text that came without a file
         return None
     origin = origin.absolute()
-    if origin.is_relative_to(shipped_folder()):
-        return None
     return origin.parent if origin.name == MANIFEST_NAME else origin
+
+
+def is_own(workload: Workload) -> bool:
+    """Return whether a workload is the user's own, also where its file is gone since."""
+    return not Path(workload.source.origin).absolute().is_relative_to(shipped_folder())
 
 
 def grouped(workloads: Iterable[Workload]) -> dict[str, list[Workload]]:
@@ -227,7 +230,7 @@ def load(
     workloads: dict[str, Workload] = {}
     own: list[Workload] = []
     for root in (shipped_folder(), *extra_roots):
-        here = _of_root(root)
+        here = of_root(root)
         workloads |= here
         own += here.values() if root != shipped_folder() else ()
     for one in {one.source.origin: one for one in own}.values():
@@ -237,8 +240,8 @@ def load(
     return workloads
 
 
-def _of_root(root: Path) -> dict[str, Workload]:
-    """Return the workloads of one root by name."""
+def of_root(root: Path) -> dict[str, Workload]:
+    """Return the workloads of one root by name; raises InputError as ``load`` does."""
     here: dict[str, Workload] = {}
     if is_own_file(root):
         own = own_workload(root)

@@ -153,6 +153,44 @@ def test_what_revert_takes_away_is_undone_by_one_step(
     assert view.text == TEXTBOOK and pane.save_button.isEnabled()
 
 
+def test_after_a_button_took_edits_or_saved_them_ctrl_z_is_the_texts_and_not_the_knobs(
+    qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
+) -> None:
+    window = bench()
+    window.session.set_live(False)
+    view, knobs = window.panels.kernel.code.view, window.session.experiment.knobs
+    replace_line(view, LINE, "float sum = 0;")
+    edits = view.text
+    until(qtbot, lambda: drafts.find_draft(path) is not None)
+
+    def click(button: QPushButton) -> None:
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    def undo() -> None:
+        control = Qt.KeyboardModifier.ControlModifier
+        QTest.keyClick(window.focusWidget(), Qt.Key.Key_Z, control)
+
+    click(find(window, "codeRevert", QPushButton))
+    assert view.text == TEXTBOOK
+    undo()
+    assert (view.text, window.session.experiment.knobs) == (edits, knobs)
+    click(find(window, "codeSave", QPushButton))
+    assert path.read_text(encoding="utf-8") == edits
+    undo()
+    assert view.text != edits and window.session.experiment.knobs == knobs
+    view.redo()
+    replace_line(view, "k = 0;", "k = 1;")
+    other = TEXTBOOK.replace("k = 0", "k = 0 + 0")
+    until(qtbot, lambda: drafts.find_draft(path) is not None)
+    edits = view.text
+    path.write_text(other, encoding="utf-8")
+    until(qtbot, lambda: "was saved by another program" in window.banner.text)
+    click(next(b for b in window.banner.findChildren(QPushButton) if b.text() == "Take the file"))
+    until(qtbot, lambda: view.text == other)
+    undo()
+    assert (view.text, window.session.experiment.knobs) == (edits, knobs)
+
+
 def test_edits_that_a_file_replaced_while_another_was_shown_are_undone_by_one_step(
     qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
 ) -> None:
@@ -472,6 +510,30 @@ def test_a_file_that_another_program_saves_takes_no_edits_away(
     view.cut()
     window.panels.kernel.refresh()
     assert view.text == "" and pane.save_button.isEnabled()
+
+
+def test_a_file_that_is_taken_away_takes_nothing_that_is_typed_and_is_saved_anew(
+    qtbot: QtBot, bench: Callable[[], MainWindow], path: Path
+) -> None:
+    window = bench()
+    window.session.set_live(False)
+    pane = window.panels.kernel.code
+    replace_line(pane.view, LINE, "float sum = 0;")
+    until(qtbot, lambda: drafts.find_draft(path) is not None)
+    path.unlink()
+    QTest.keyClicks(pane.view, " // mine")
+    until(qtbot, lambda: (kept := drafts.find_draft(path)) is not None and "// mine" in kept.text)
+    until(qtbot, lambda: "cannot be read" in window.banner.text)
+    assert "float sum = 0; // mine" in pane.view.text
+    QTest.keyClicks(pane.view, ", too")
+    assert find(window, "codeSave", QPushButton).isEnabled()
+    QTest.keyClick(pane.view, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    assert path.read_text(encoding="utf-8") == TEXTBOOK.replace(
+        LINE, "float sum = 0; // mine, too", 1
+    )
+    until(qtbot, lambda: window.kernels.watches(path))
+    path.write_text(TEXTBOOK, encoding="utf-8")
+    until(qtbot, lambda: pane.view.text == TEXTBOOK)
 
 
 def test_what_another_program_saved_is_asked_about_until_one_of_both_is_chosen(

@@ -228,6 +228,20 @@ def test_devices_that_disappear_leave_a_note_and_a_device_that_is_there() -> Non
     assert "cuda:0" in knobs.note.text
 
 
+def test_undo_leads_to_no_device_that_is_not_here_any_more() -> None:
+    knobs = experiment()
+    other = msgspec.structs.replace(CPU, id="cuda:0")
+    knobs.set_devices(DeviceList(devices=(CPU, other)))
+    knobs.set_device("cuda:0")
+    knobs.set_precision("fp64")
+    knobs.set_devices(DeviceList(devices=(CPU,)))
+    knobs.undo()
+    assert (knobs.knobs.precision, knobs.knobs.device) == ("fp32", "auto")
+    assert knobs.note is not None and "cuda:0" in knobs.note.text
+    knobs.redo()
+    assert (knobs.knobs.precision, knobs.problem()) == ("fp64", None)
+
+
 @pytest.mark.parametrize("field", ["workload", "variant", "precision", "fill"])
 def test_remembered_knobs_of_another_version_are_not_restored(field: str) -> None:
     knobs = experiment()

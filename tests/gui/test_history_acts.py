@@ -95,6 +95,48 @@ def test_deleted_runs_come_back(qtbot: QtBot, bench: Bench) -> None:
     assert not table.can_undo
 
 
+def test_of_rows_that_are_not_known_yet_the_chosen_ones_are_deleted_and_no_others(
+    qtbot: QtBot, bench: Bench
+) -> None:
+    table, bar = bench.panel.table, bench.panel.bar
+    with Store.open(bench.path) as store:
+        store.add_all(numbered_run(i) for i in range(6, 400))
+        store.star(numbers(7), True)
+    until(qtbot, lambda: bench.model.rowCount() == 400)
+
+    def left() -> list[str]:
+        with Store.open(bench.path) as store:
+            return [row.id for row in store.find(limit=1000)]
+
+    table.setFocus()
+    QTest.keyClick(table, Qt.Key.Key_End, Qt.KeyboardModifier.ControlModifier)
+    assert bench.model.row(399) is None
+    with qtbot.waitSignal(bench.panel.acts.message) as told:
+        QTest.keyClick(table, Qt.Key.Key_Delete)
+        with Store.open(bench.path) as store:
+            store.add(numbered_run(400))
+    assert told.args[0].endswith("choose them again.")
+    assert left() == numbers(*range(400, -1, -1))
+
+    QTest.keyClick(table, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(table, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    assert bench.model.row(200) is None
+    with qtbot.waitSignal(bench.panel.acts.message) as told:
+        QTest.keyClick(table, Qt.Key.Key_Delete)
+        QTest.mouseClick(bar.starred, Qt.MouseButton.LeftButton)
+    assert told.args[0].endswith("choose them again.")
+    until(qtbot, lambda: bench.ids() == numbers(7))
+    assert left() == numbers(*range(400, -1, -1))
+
+    QTest.mouseClick(bar.starred, Qt.MouseButton.LeftButton)
+    until(qtbot, lambda: bench.model.rowCount() == 401)
+    QTest.keyClick(table, Qt.Key.Key_End, Qt.KeyboardModifier.ControlModifier)
+    assert bench.model.row(400) is None
+    QTest.keyClick(table, Qt.Key.Key_Delete)
+    until(qtbot, bar.undo.isVisible)
+    assert left() == numbers(*range(400, 0, -1))
+
+
 def test_tags_and_notes_are_edited_and_found(qtbot: QtBot, bench: Bench) -> None:
     bench.choose(*numbers(3))
     bench.panel.table.setFocus()

@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.gui.drops import dropped_file
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.operators import OperatorsView
+from gpuexplorer.gui.settings import Settings
 from gpuexplorer.workloads import trust
 from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.loader import is_own_file, keep_manifest
@@ -286,6 +287,38 @@ def test_of_two_files_of_one_name_the_hidden_one_is_told(
     assert f"the name of {paths[0]}, which is hidden" in window.banner.text
     window.kernels.open(paths[0])
     assert f"the name of {paths[1]}, which is hidden" in window.banner.text
+
+
+def test_a_file_that_is_gone_keeps_no_other_from_being_opened_and_read_again(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    gone, mine, new = (tmp_path / name for name in ("gone.cu", "mine.cu", "new.cu"))
+    for path in (gone, mine, new):
+        path.write_text(TEXTBOOK, encoding="utf-8")
+        keep_manifest(path, Answers(unchecked=True))
+    settings = Settings()
+    settings.kernel_folders = [gone, mine]
+    settings.sync()
+    gone.unlink()
+    window = quiet(open_window)
+    assert "gone.cu: cannot be read" in window.banner.text
+    experiment = window.session.experiment
+    window.own_files.open(new)
+    assert experiment.knobs.workload == "new" and "Loaded new" in window.banner.text
+    assert window.kernels.folders == [mine, new]
+    experiment.set_workload("mine")
+    until(qtbot, lambda: window.kernels.watches(mine))
+    other = TEXTBOOK.replace("k = 0", "k = 0 + 0")
+    mine.write_text(other, encoding="utf-8")
+    until(qtbot, lambda: experiment.workload.source.files["mine.cu"] == other)
+    assert "gone" not in window.banner.text
+    new.write_text(other, encoding="utf-8")
+    new.with_suffix(".toml").write_text("nothing", encoding="utf-8")
+    gone.write_text(TEXTBOOK, encoding="utf-8")
+    window.commands.reload_kernels.trigger()
+    assert "gone" in experiment.workloads and "new.cu: not valid TOML" in window.banner.text
+    assert experiment.workloads["new"].source.files["new.cu"] == TEXTBOOK
+    assert window.kernels.folders == [gone, mine, new]
 
 
 def test_a_sheet_follows_the_kernel_and_what_is_written(

@@ -19,6 +19,7 @@ from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.sample import Reading
 from gpuexplorer.core.units import quantity
+from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.session_archive import read_session
 from gpuexplorer.gui.session_dialogs import SourcesDialog
@@ -251,6 +252,27 @@ def test_closing_with_unsaved_changes_asks(
     monkeypatch.setattr(QMessageBox, "question", lambda *_: buttons.Save)
     assert window.close()
     assert read_session(path).document.notes == "new"
+
+
+def test_a_window_that_closes_says_first_what_could_not_be_written(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, nowhere = open_window(), tmp_path / "nowhere" / "bench.gpux"
+    wait_measured(qtbot, window)
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(nowhere), ""))
+    window.commands.save_session.trigger()
+    assert not window.close()
+    assert "bench.gpux: there is no such folder" in window.banner.text
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    window.commands.export.trigger()
+    (dialog,) = window.findChildren(ExportDialog)
+    dialog.path_box.setText(str(folder / "run.png"))
+    folder.rmdir()
+    dialog.export_button.click()
+    assert not window.close()
+    assert "run.png: there is no such folder" in window.banner.text
+    assert window.close()
 
 
 def test_notes_of_a_session_without_a_file_are_asked_about_before_they_go(

@@ -309,6 +309,7 @@ def test_the_last_experiment_is_there_again(qtbot: QtBot, open_window: OpenWindo
     assert find(second, "blockXSlider", SnapSlider).value() == 8
     assert not second.session.live
     assert not find(second, "liveButton", QToolButton).isChecked()
+    assert not second.commands.undo.isEnabled(), "knobs that this window never had are no step"
 
 
 def test_help_opens_every_page(window: MainWindow) -> None:

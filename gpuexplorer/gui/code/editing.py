@@ -18,7 +18,7 @@ from gpuexplorer.exchange.files import atomic_file
 from gpuexplorer.gui.code.drafts import Draft, drop_draft, find_draft, keep_draft
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
-from gpuexplorer.workloads.loader import own_root, read_source
+from gpuexplorer.workloads.loader import is_own, read_source
 from gpuexplorer.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ PAUSE_MS = 250
 def file_of(workload: Workload, source: str) -> Path | None:
     """Return the file of a source that may be edited here; None for one that may not.
 
-    Those are kernels of the user's own. A model's file is a program, which is agreed to as it is.
+    Those are kernels of the user's own, also while their file is gone: saving writes it anew. A
+    model's file is a program, which is agreed to as it is.
     """
-    if workload.is_own_model or own_root(workload) is None:
+    if workload.is_own_model or not is_own(workload):
         return None
     return Path(workload.source.origin).absolute().parent / source
 
@@ -44,11 +45,12 @@ class Editing(QObject):
 
     The versions that were measured are a ``Part`` of session files.
 
-    ``changed`` says that a file has other edits than before, or none any more; ``notice`` carries a
-    sentence for the banner.
+    ``changed`` says that a file has other edits than before, or none any more; ``reverted`` carries
+    one whose edits were dropped; ``notice`` a sentence for the banner.
     """
 
     changed = Signal()
+    reverted = Signal(object)
     notice = Signal(object)
 
     def __init__(self, parent: QWidget, session: Session) -> None:
@@ -266,6 +268,7 @@ class Editing(QObject):
             self._dropped[path] = edits
         self._forget(path)
         self._show(path, text)
+        self.reverted.emit(path)
 
     def take_dropped(self, path: Path | None) -> str | None:
         """Return the edits that a file that is shown now has lost, once; None for none."""

@@ -40,6 +40,7 @@ class CodePane(QWidget):
             "&Save", "codeSave", "Write the edits into the file (Ctrl+S)"
         )
         self.save_button.clicked.connect(lambda _=False: self.save())
+        self.save_button.clicked.connect(lambda _=False: self.view.setFocus())
         self.revert_button = self._button("&Revert", "codeRevert", "Go back to what the file holds")
         self.revert_button.clicked.connect(lambda _=False: self.revert())
         self.view.save_asked.connect(self.save)
@@ -60,6 +61,7 @@ class CodePane(QWidget):
         self.strip.restored.connect(self._restore)
         self.strip.compared.connect(self._compare)
         editing.changed.connect(self._tell_state)
+        editing.reverted.connect(self._let_undo)
         editing.bench.changed.connect(self._show_versions)
         self._tell_state()
 
@@ -101,6 +103,11 @@ class CodePane(QWidget):
         """Drop the edits."""
         if self._path is not None:
             self._editing.revert(self._path)
+
+    def _let_undo(self, path: Path) -> None:
+        """Have Ctrl+Z bring back edits of the file that is shown, rather than a knob."""
+        if path == self._path:
+            self.view.setFocus()
 
     def show_workload(self, workload: Workload | None) -> None:
         """Show the versions of a workload in the strip; None shows none."""

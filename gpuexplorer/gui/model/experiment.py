@@ -298,8 +298,16 @@ class Experiment:
 
     def _step_to(self, knobs: Knobs | None) -> None:
         if knobs is not None:
-            self.knobs, self.note = knobs, None
+            self.knobs, self.note = self._here(knobs)
             self.on_change()
+
+    def _here(self, knobs: Knobs) -> tuple[Knobs, Note | None]:
+        """Return knobs for the devices that are here, and a note where theirs is gone."""
+        known = self.devices is None or any(d.id == knobs.device for d in self.devices.devices)
+        if known or knobs.device == "auto":
+            return knobs, None
+        note = Note(f"{knobs.device} is not here any more; the device is chosen automatically.")
+        return msgspec.structs.replace(knobs, device="auto"), note
 
     def set_devices(self, devices: DeviceList, host: str = "") -> None:
         """Take in the devices found; knobs that none of them allows move to what can run.
@@ -308,10 +316,7 @@ class Experiment:
         """
         untouched = self._untouched
         self.devices, self.host = devices, host
-        knobs, note = self.knobs, None
-        if knobs.device != "auto" and all(d.id != knobs.device for d in devices.devices):
-            note = Note(f"{knobs.device} is not here any more; the device is chosen automatically.")
-            knobs = msgspec.structs.replace(knobs, device="auto")
+        knobs, note = self._here(self.knobs)
         fitted, why = self._fitted(self._begun(knobs, untouched))
         self.knobs, self.note = fitted, why or note
         self.on_change()
@@ -500,6 +505,12 @@ class Experiment:
         return None
 
     # ---- knobs from elsewhere
+
+    def begin_at(self, knobs: Knobs) -> None:
+        """Begin with knobs remembered from an earlier window, where they fit; this is no step."""
+        if self._exists(knobs):
+            self.knobs, self.note = self._fitted(knobs)
+            self.on_change()
 
     def restore(self, knobs: Knobs) -> bool:
         """Set knobs remembered from earlier; False, and nothing changes, when they do not fit."""

@@ -43,6 +43,7 @@ SHOWN_DIFFERENCES = 8
 
 OF_ONE_RUN = ("ghost", "export", "script", "baseline")
 Rows = list[Row]
+LOST = "The list has changed before the chosen runs were known: choose them again."
 FOREIGN = "Another program measured this: GPU Explorer cannot measure it again."
 
 
@@ -143,7 +144,8 @@ class HistoryActions(QObject):
                 f"choose {count(MAX_CHOSEN)} at most."
             )
         elif places:
-            self._model.with_rows(places, partial(self._do, wanted))
+            lost = partial(self.message.emit, LOST)
+            self._model.with_rows(places, partial(self._do, wanted), lost)
 
     def _do(self, wanted: str, rows: Rows) -> None:
         """Do something with rows; with a group's row it is done with its runs, or its view."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -67,6 +68,19 @@ def dragged_runs(data: QMimeData) -> list[str]:
     return bytes(data.data(RUNS_MIME).data()).decode("ascii", "replace").split()
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """Rows that somebody waits for: those that stand at some places, wherever they move.
+
+    What rows the store has there can be told of the state alone in which they were chosen.
+    """
+
+    state: int | None
+    places: Sequence[QPersistentModelIndex]
+    then: Callable[[list[Row]], None]
+    lost: Callable[[], None]
+
+
 class HistoryModel(QAbstractTableModel):
     """The runs that a ``View`` asks for, page by page.
 
@@ -92,7 +106,7 @@ class HistoryModel(QAbstractTableModel):
             frozenset(), self.baselines, date.today(),
         )  # fmt: skip
         """What words depend on beside their row."""
-        self._waiting: list[tuple[Sequence[int], Callable[[list[Row]], None]]] = []
+        self._waiting: list[_Wanted] = []
         self.seen: Callable[[], tuple[int, int]] = lambda: FIRST_ROWS
         """Returns the first and last place that the table shows."""
         self._looked_at, self._outdated = True, False
@@ -153,7 +167,7 @@ class HistoryModel(QAbstractTableModel):
         pages = self._pages
         same = self._shown_view == self._view
         visible = pages.pages_of(*self.seen()) if self._shown_view.alike(self._view) else ()
-        places = [place for wanted, _ in self._waiting for place in wanted]
+        places = [at.row() for one in self._waiting for at in one.places if at.isValid()]
         wanted = dict.fromkeys((*(visible or (0,)), *pages.pages_at(places)))
         known = pages.state if same else None
         missing = pages.missing(wanted) if same else tuple(wanted)
@@ -283,22 +297,35 @@ class HistoryModel(QAbstractTableModel):
         """Return whether the store holds a run."""
         return row.id not in self._fresh or row.id in self._held
 
-    def with_rows(self, places: Sequence[int], then: Callable[[list[Row]], None]) -> None:
-        """Call ``then`` with the runs at some places, now or once the store has told them."""
-        self._waiting.append((places, then))
-        self._answer_waiting()
-        if self._waiting:
-            self._asking.start()
+    def with_rows(
+        self,
+        places: Sequence[int],
+        then: Callable[[list[Row]], None],
+        lost: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Call ``then`` with the runs at some places, now or once the store has told them.
+
+        ``lost`` is called instead where others may stand there by then.
+        """
+        rows = [row for place in places if (row := self.row(place)) is not None]
+        if len(rows) == len(places):
+            then(rows)
+            return
+        held = [QPersistentModelIndex(self.index(place, 0)) for place in places]
+        self._waiting.append(_Wanted(self._pages.state, held, then, lost))
+        self._asking.start()
 
     def _answer_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for places, then in waiting:
-            places = [place for place in places if place < len(self._pages)]
-            rows = [self.row(place) for place in places]
-            if None in rows:
-                self._waiting.append((places, then))
+        for one in waiting:
+            if self._pages.state != one.state or not all(at.isValid() for at in one.places):
+                one.lost()
+                continue
+            rows = [row for at in one.places if (row := self.row(at.row())) is not None]
+            if len(rows) == len(one.places):
+                one.then(rows)
             else:
-                then([row for row in rows if row is not None])
+                self._waiting.append(one)
         if self._waiting:
             self._asking.start()
 
