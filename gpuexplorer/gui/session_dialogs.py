@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.language import as_is, tr
+from gpuexplorer.core.units import count
 from gpuexplorer.exchange import atomic_file
 from gpuexplorer.gui.model.session_document import MAX_NOTES
 from gpuexplorer.gui.screen import open_size
@@ -43,17 +44,17 @@ class NotesDialog(QDialog):
         self.edit.setAccessibleName(tr("Notes"))
         self.edit.setTabChangesFocus(True)
         self.edit.setPlaceholderText(tr("What you looked for, and what you found."))
-        self.edit.textChanged.connect(
-            lambda: self.changed.emit(self.edit.toPlainText()[:MAX_NOTES])
-        )
-        said = QLabel(tr("Saved with the session file."))
-        said.setProperty("role", "muted")
+        self.edit.textChanged.connect(self._typed)
+        self.saved = QLabel()
+        self.saved.setProperty("role", "muted")
+        self.saved.setWordWrap(True)
+        self._say_what_is_saved()
         close = QPushButton(tr("Close"))
         close.clicked.connect(self.close)
         column = QVBoxLayout(self)
         column.addWidget(self.edit, 1)
         row = QHBoxLayout()
-        row.addWidget(said, 1)
+        row.addWidget(self.saved, 1)
         row.addWidget(close)
         column.addLayout(row)
 
@@ -63,6 +64,17 @@ class NotesDialog(QDialog):
             before = self.edit.blockSignals(True)
             self.edit.setPlainText(as_is(notes))
             self.edit.blockSignals(before)
+            self._say_what_is_saved()
+
+    def _typed(self) -> None:
+        self._say_what_is_saved()
+        self.changed.emit(self.edit.toPlainText()[:MAX_NOTES])
+
+    def _say_what_is_saved(self) -> None:
+        saved = tr("Saved with the session file.")
+        if len(self.edit.toPlainText()) > MAX_NOTES:
+            saved = tr(f"The session file holds the first {count(MAX_NOTES)} characters alone.")
+        self.saved.setText(saved)
 
 
 def save_sources(kernels: Mapping[str, WorkloadSource], folder: Path) -> Path:

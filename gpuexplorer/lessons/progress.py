@@ -65,7 +65,7 @@ def read_progress(path: Path | None = None) -> Progress:
 def _read(path: Path) -> Progress:
     found = msgspec.json.decode(path.read_bytes(), type=Progress)
     if found.schema != PROGRESS_SCHEMA:
-        raise msgspec.DecodeError("it is of another version")
+        raise msgspec.DecodeError
     return found
 
 

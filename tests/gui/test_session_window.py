@@ -14,7 +14,15 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMenu, QMessageBox, QPushButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QFileDialog,
+    QLabel,
+    QMenu,
+    QMessageBox,
+    QPushButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.sample import Reading
@@ -22,7 +30,8 @@ from gpuexplorer.core.units import quantity
 from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.model.session_archive import read_session
-from gpuexplorer.gui.session_dialogs import SourcesDialog
+from gpuexplorer.gui.model.session_document import MAX_NOTES
+from gpuexplorer.gui.session_dialogs import NotesDialog, SourcesDialog
 from gpuexplorer.gui.worker import DeviceReading, Update
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
@@ -429,3 +438,18 @@ def test_a_session_of_version_0_1_is_shown_whole(
     assert {n for n, one in held.items() if one is not None} == {
         "sweep", "block-map", "comparison", "lab"
     }  # fmt: skip
+
+
+def test_notes_that_are_longer_than_a_file_holds_say_so(qtbot: QtBot) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    dialog = NotesDialog(owner)
+    taken: list[str] = []
+    dialog.changed.connect(taken.append)
+    dialog.edit.setPlainText("n" * MAX_NOTES)
+    assert dialog.saved.text() == "Saved with the session file."
+    dialog.edit.appendPlainText("more")
+    assert taken[-1] == "n" * MAX_NOTES
+    assert dialog.saved.text() == "The session file holds the first 200\u202f000 characters alone."
+    dialog.show_notes("short")
+    assert dialog.saved.text() == "Saved with the session file."
