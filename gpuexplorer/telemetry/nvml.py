@@ -115,7 +115,8 @@ def open_handle(nvml: Any, device: DeviceInfo) -> NvmlHandle | Refusal | None:
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
-        return Refusal(f"NVML does not start: {error}", "install NVIDIA's driver")
+        refusal = Refusal(f"NVML does not start: {error}", "install NVIDIA's driver")
+        return refusal if by_uuid else None
     lookup = nvml.nvmlDeviceGetHandleByUUID if by_uuid else nvml.nvmlDeviceGetHandleByPciBusId
     is_mig = device.hardware_id.startswith("MIG-")
     try:
