@@ -126,6 +126,13 @@ def measured(traffic: Iterable[Traffic]) -> Traffic | None:
     return min(found, key=lambda t: t.source != "ncu", default=None)
 
 
+def measured_once(traffic: Iterable[Traffic]) -> list[Traffic]:
+    """Return traffic with one word of the hardware's on DRAM bytes, that of ``measured``."""
+    traffic = list(traffic)
+    chosen = measured(traffic)
+    return [t for t in traffic if t.kind != "dram" or t is chosen]
+
+
 def ratio_words(traffic: Iterable[Traffic]) -> str | None:
     """Say what the kernel's measured DRAM bytes are to the least the result needs.
 

@@ -216,7 +216,8 @@ class Runner(ABC):
     def settle(self, first_s: float, earlier: TimingChoice | None = None) -> TimingChoice | None:
         """Choose how launches are timed from now on; ``first_s`` is what the first one took.
 
-        ``method`` and ``resolution_s`` hold for every later ``launch``. Near a border of two ways
+        ``method`` and ``resolution_s`` hold for every later ``launch``, which raises TimingLost
+        where they no longer would. Near a border of two ways
         chance would decide, and the turns of a comparison would mix them: so ``earlier``, which was
         chosen in an earlier run of the same configuration, stays as long as it works. None where
         there is nothing to choose, or too little was seen for it to hold in later runs.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuexplorer.analysis.measured_traffic import METHODS, measured, ratio_words
+from gpuexplorer.analysis.measured_traffic import METHODS, measured, measured_once, ratio_words
 from gpuexplorer.charts import words
 from gpuexplorer.charts.caption import shared_words, words_apart
 from gpuexplorer.charts.memory import has_memory, memory_notes, memory_panel
@@ -187,7 +187,7 @@ def _rates(result: RunResult) -> list[tuple[str, Role, float, float]]:
     """Return (what, role, bytes moved, bytes per second) for each kind and direction of traffic."""
     rows: list[tuple[str, Role, float, float]] = []
     median, phases = result.timing.median_s, result.phases_s
-    for entry in result.traffic:
+    for entry in measured_once(result.traffic):
         role = TRAFFIC_ROLES[entry.kind]
         pairs: tuple[tuple[str, float | None, float | None], ...]
         if entry.kind == "pcie":
@@ -307,7 +307,8 @@ def traffic_over_time_panel(result: RunResult) -> tuple[Panel | None, list[str]]
     notes: list[str] = []
     if timed:
         first_s = result.batches[0].start_s
-        for colour, entry in enumerate(t for t in result.traffic if t.kind != "pcie"):
+        moved = [t for t in measured_once(result.traffic) if t.kind != "pcie"]
+        for colour, entry in enumerate(moved):
             total = entry.total_B
             x, (_, _, y, _, _), stretch = columns(starts - first_s, total / medians)
             name = f"{words.TRAFFIC_NAMES[entry.kind]}, read and write"

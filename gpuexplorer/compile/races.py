@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpuexplorer.compile.assignments import assigned, changed_names
+from gpuexplorer.compile.assignments import assigned
 from gpuexplorer.compile.expressions import shared_declared
 from gpuexplorer.compile.pointer_aliases import TYPED, pointer_aliases
 from gpuexplorer.compile.statements import (
@@ -29,6 +29,7 @@ from gpuexplorer.compile.statements import (
     parse_body,
     walk,
 )
+from gpuexplorer.compile.uniform_ways import UniformWays
 from gpuexplorer.workloads.cuda_source import CudaSource, Function
 
 _ALIAS = re.compile(r"\bauto &(\w+) = gpux_shared_")
@@ -100,7 +101,8 @@ def first_race(
     if body is None:
         return None
     numbers = _Numbers(source.code[slice(*function.body)], apart)
-    reader = _Reader(source, function, arrays, barriers, numbers)
+    ways = UniformWays(body, source.code, numbers.is_same)
+    reader = _Reader(source, function, arrays, barriers, numbers, ways)
     reader.statement(body, {})
     return reader.found
 
@@ -181,7 +183,7 @@ class _Numbers:
 
     def is_same(self, text: str) -> bool:
         """Return whether an expression is the same for all threads."""
-        return self._different.isdisjoint(_WORD.findall(text))
+        return self._different.isdisjoint(_WORD.findall(self.without_ranks(text)))
 
     def _bound(self, parts: Iterable[str], side: int) -> bool:
         """Return whether each part is the same for all threads, or bounds a thread's number.
@@ -285,9 +287,10 @@ class _Reader:
         arrays: Collection[str],
         barriers: frozenset[str],
         numbers: _Numbers,
+        ways: UniformWays,
     ) -> None:
         self._source, self._code = source, source.code
-        self._barriers, self._numbers = barriers, numbers
+        self._barriers, self._numbers, self._ways = barriers, numbers, ways
         own = source.code[slice(*function.body)]
         self._aliases = pointer_aliases(own, arrays)
         """Pointers that stand for an array of shared memory."""
@@ -391,7 +394,8 @@ class _Reader:
             self._lost = True
             return {}
         quiet, value, ways = self._quiet, _bare(condition), list[_Written]()
-        self._quiet |= self._again and self._is_fixed(condition)  # the same case in each round
+        if self._again and self._ways.is_fixed(condition, self._loops[0]):
+            self._quiet = True  # the same case in each round
         on: _Written | None = None
         """What was written on the way from the case before."""
         for labels, parts in cases:
@@ -408,12 +412,6 @@ class _Reader:
         ways += [on] if on is not None else []
         ways += [] if any(text.startswith("default") for text in labelled) else [written]
         return {at: offset for way in ways for at, offset in way.items()}
-
-    def _is_fixed(self, condition: str) -> bool:
-        """Return whether nothing in the loops around changes what a condition is made of."""
-        outermost = self._loops[0]
-        changed = changed_names(self._code[outermost.start : outermost.end])
-        return changed.isdisjoint(_WORD.findall(condition))
 
     def _waits(self, text: str) -> bool:
         return not self._barriers.isdisjoint(_WORD.findall(text))
@@ -435,11 +433,17 @@ class _Reader:
                 now[array, index[0]] = match.start()
             elif not own and not _WRITE.match(behind) and (array, index[0]) not in before:
                 at = self._seen_by_all(index, before).get((array, index[1]))
-                if at is not None and self.found is None and not self._quiet:
-                    self.found = Race(match.start(), array, at, in_step=True)
+                if at is not None:
+                    self._find(Race(match.start(), array, at, in_step=True))
         self._look_at_fixed(start, end, before)
         before |= now
         return before
+
+    def _find(self, race: Race) -> None:
+        """Keep the first race, unless the write and the read are never of one launch."""
+        if self.found or self._quiet or self._ways.exclude(race.written_at, race.offset):
+            return
+        self.found = race
 
     def _seen_by_all(self, index: re.Match[str], before: _Written) -> _Written:
         """Return what others may have written of a neighbour's element.
@@ -474,7 +478,7 @@ class _Reader:
             elif key in written and self._many and not (alone or self.found or self._quiet):
                 taken = before.rstrip().endswith("&") and not _ATOMIC.search(before)
                 if not taken and not _CHOOSES.search(self._code, start, end):
-                    self.found = Race(match.start(), array, written[key], in_step=False)
+                    self._find(Race(match.start(), array, written[key], in_step=False))
         for key, at in now:
             if at is None:
                 written.pop(key, None)

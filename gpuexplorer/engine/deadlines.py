@@ -27,7 +27,7 @@ LEAST_WAIT_S = 0.01
 LAUNCH_STAGES = frozenset({"predict", "verify", "measure"})
 LASTING_STAGES = frozenset({"", "check", "build"})
 """Steps whose outcome the engine keeps."""
-SAID_STAGES = frozenset({"build", "compare", "memory", "accesses", "operators"})
+SAID_STAGES = frozenset({"build", "compare", "memory", "accesses", "operators", "profile"})
 """Further steps that are given more where the user says so."""
 NEVER = float("inf")
 

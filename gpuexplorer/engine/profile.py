@@ -10,18 +10,26 @@ gate that holds other launches back would wait for ever for a host that a profil
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from gpuexplorer.backends.base import build_deadline_s
 from gpuexplorer.backends.cuda.profiler import marked
+from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE, at_least_s
+from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
+from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.process import engine_command
 from gpuexplorer.engine.surroundings import own_environment
 from gpuexplorer.measure.laboratory import Laboratory
+from gpuexplorer.telemetry import ncu
 from gpuexplorer.telemetry.ncu import FAILED_MARK, LIMIT_S
+from gpuexplorer.workloads.planning import make_plan
 from gpuexplorer.workloads.workload import Workload
 
 _decoder = msgspec.msgpack.Decoder(protocol.Run)
@@ -32,14 +40,46 @@ def profile_command(request: Path, threads: int) -> list[str]:
     return [*engine_command(threads), "--profile", str(request)]
 
 
-def profile_environment() -> dict[str, str]:
-    """Return the environment it takes."""
-    return {**own_environment(), "CUDA_LAUNCH_BLOCKING": "1"}
+def profile_environment(limit_s: float) -> dict[str, str]:
+    """Return the environment it takes to end within ``limit_s``."""
+    return {
+        **own_environment(), "CUDA_LAUNCH_BLOCKING": "1", BUILD_DEADLINE_VARIABLE: str(limit_s),
+    }  # fmt: skip
+
+
+def count_launch(
+    run: protocol.Run,
+    workload: Workload,
+    device: DeviceInfo,
+    threads: int,
+    cancelled: Callable[[], bool],
+    begins: Callable[[float], None],
+) -> Counters | None:
+    """Run a request's launch under Nsight Compute; return what was counted, None when cancelled.
+
+    That takes one run of it or several, and each builds and launches anew: ``begins`` is called
+    before each with the seconds it has. Raises what ``ncu.count`` raises.
+    """
+    plan = make_plan(workload, run.config, device)
+    limit_s = max(at_least_s(LIMIT_S), build_deadline_s(plan))
+    with tempfile.TemporaryDirectory() as folder:
+        request = Path(folder) / "request"
+        whole = msgspec.structs.replace(run, workload=workload.source)
+        request.write_bytes(msgspec.msgpack.encode(whole))
+        return ncu.count(
+            profile_command(request, threads),
+            cancelled,
+            cold=run.config.cache == "cold",
+            environment=profile_environment(limit_s),
+            limit_s=limit_s,
+            begins=lambda: begins(limit_s),
+        )
 
 
 def run_file(path: Path, threads: int) -> int:
     """Run the launch; return the exit status, having said in a line what went wrong."""
-    watchdog = threading.Timer(LIMIT_S, os._exit, (1,))  # its parent may be gone
+    limit_s = at_least_s(LIMIT_S)
+    watchdog = threading.Timer(limit_s, os._exit, (1,))  # its parent may be gone
     watchdog.daemon = True
     watchdog.start()
     try:

@@ -236,6 +236,14 @@ class RunRecord:
         """Take in what a profiler counted in one launch of this configuration."""
         self.counters = counters
 
+    def counted(self, dram: Traffic | None) -> list[Traffic]:
+        """Return the bytes that were counted of a launch: ``dram``, of ``state``, and a profiler's.
+
+        Of two words on the same bytes ``measured`` chooses one.
+        """
+        exact = self.counters.traffic() if self.counters is not None else []
+        return [dram, *exact] if dram is not None else exact
+
     def _phases(self, median_s: float) -> Phases:
         """Return the phases; with transfers included, the medians over the samples."""
         rows = [batch.phases for batch in self._batches if batch.phases_s]
@@ -330,7 +338,6 @@ class RunRecord:
         during = self.readings_while_sampled()
         remark = limit_remark(during, batches.clock_Hz(), highest_Hz)
         telemetry, dram = self.state()
-        counted = self.counters.traffic() if self.counters is not None else []
         asked = requested_of(self.accesses)
         error = summary.relative_error
         return RunResult(
@@ -367,8 +374,7 @@ class RunRecord:
             traffic=[
                 *prepared.traffic,
                 *([asked] if asked else []),
-                *([dram] if dram else []),
-                *counted,
+                *self.counted(dram),
             ],
             verification=prepared.verification,
             not_verified=prepared.not_verified,

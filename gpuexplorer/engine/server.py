@@ -6,13 +6,11 @@ import os
 import platform
 import signal
 import sys
-import tempfile
 import threading
 import time
 import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
@@ -33,7 +31,7 @@ from gpuexplorer.engine.deadlines import LAUNCH_STAGES
 from gpuexplorer.engine.outbox import Outbox
 from gpuexplorer.engine.overdue import SLACK_S, Overdue
 from gpuexplorer.engine.packages import installed
-from gpuexplorer.engine.profile import profile_command, profile_environment
+from gpuexplorer.engine.profile import count_launch
 from gpuexplorer.measure.job import Ready, Stopped, TooLong
 from gpuexplorer.measure.laboratory import Laboratory, traffic_of, untimed_B_of
 from gpuexplorer.measure.recordings import count_accesses, record_operators
@@ -327,23 +325,15 @@ class Server:
         ncu.find()
         self._laboratory.release()
         self._sampler.watch(None)  # a profiler wants the counters for itself
-        self._outbox.put(
-            protocol.Stage(
-                generation=run.generation, name="profile", deadline_s=ncu.LIMIT_S + PROFILE_SLACK_S
+
+        def begins(limit_s: float) -> None:
+            self._outbox.put(
+                protocol.Stage(
+                    generation=run.generation, name="profile", deadline_s=limit_s + PROFILE_SLACK_S
+                )
             )
-        )
-        with tempfile.TemporaryDirectory() as folder:
-            request = Path(folder) / "request"
-            source = self._sources[run.workload_sha256]
-            request.write_bytes(
-                msgspec.msgpack.encode(msgspec.structs.replace(run, workload=source))
-            )
-            counters = ncu.count(
-                profile_command(request, self._threads),
-                cancelled,
-                cold=run.config.cache == "cold",
-                environment=profile_environment(),
-            )
+
+        counters = count_launch(run, self._workload(run), device, self._threads, cancelled, begins)
         if counters is None:
             raise Stopped
         self._outbox.put(protocol.Counted(generation=run.generation, counters=counters))

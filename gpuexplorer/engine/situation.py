@@ -8,6 +8,7 @@ from statistics import median
 import msgspec
 
 from gpuexplorer.analysis.advice.situation import Edge, Launch, Measured, Sibling, Situation
+from gpuexplorer.analysis.measured_traffic import measured
 from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.change import Change
@@ -69,7 +70,7 @@ class Gatherer:
         clocks = [r.sm_clock_Hz for r in recent if r.sm_clock_Hz is not None]
         occupancies = [r.occupancy for r in recent if r.occupancy is not None]
         looks = [r.throttle_reasons for r in recent]
-        counted = [t for t in traffic if t.kind == "dram"]
+        counted = measured(traffic)
         return Situation(
             config=config,
             device=device,
@@ -88,7 +89,7 @@ class Gatherer:
             lasting_reasons=frequent(looks, MOSTLY),
             clock_Hz=median(clocks) if clocks else None,
             clock_high_Hz=device.nominal_clock_Hz or max(clocks, default=None),
-            dram_B=counted[0].total_B if counted else None,
+            dram_B=counted.total_B if counted is not None else None,
             achieved_occupancy=median(occupancies) if occupancies else None,
             ceilings=ceilings,
             siblings=self._siblings,

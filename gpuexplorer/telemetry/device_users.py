@@ -12,24 +12,43 @@ LOOK_EVERY_S = 1.0
 """Between two looks; what NVML tells of a process's work reaches back to the one before."""
 FIRST_SPAN_S = 2.0
 """How far the first look reaches back."""
+FIRST_NAMESPACE = 0xEFFFFFFC
+"""What Linux calls the namespace of processes that it begins with (``PROC_PID_INIT_INO``)."""
+UNTOLD = (
+    "NVML names programs by their numbers outside of this container, and does not tell which of "
+    "them are others"
+)
+
+
+def has_own_numbers() -> bool:
+    """Return whether processes have other numbers here than outside, as in a container."""
+    try:
+        return os.stat("/proc/self/ns/pid").st_ino != FIRST_NAMESPACE
+    except OSError:  # another system
+        return False
 
 
 class DeviceUsers:
     """The other programs with work or memory on one GPU.
 
     Those of the program that this engine measures for are left out: the engine itself, and others
-    that it has started.
+    that it has started. Where the driver numbers processes as outside of this container, nothing
+    tells which those are.
     """
 
     def __init__(self, nvml: Any, handle: Any) -> None:
         """``nvml`` is the module ``pynvml``."""
         self._nvml, self._handle = nvml, handle
-        self._ours = {os.getpid(), os.getppid()} - {0, 1}
+        self._is_apart = has_own_numbers()
+        # A container's first process may be the program; a machine's is an ancestor of them all.
+        self._ours = {os.getpid(), os.getppid()} - ({0} if self._is_apart else {0, 1})
         self._known: dict[int, tuple[str, str] | None] = {}
         """Program and user of a process, None for one of ours."""
         self._due = 0.0
         self._seen_us = int((time.time() - FIRST_SPAN_S) * 1e6)
         self._found: tuple[DeviceUser, ...] | None = None
+        self.untold = ""
+        """Why the others are not told, where that is known."""
 
     def read(self) -> tuple[DeviceUser, ...] | None:
         """Return the others, as of the last look; None where NVML does not tell them."""
@@ -46,6 +65,9 @@ class DeviceUsers:
             return None
         loads = self._loads()
         self._known = {p.pid: self._who(p.pid) for p in processes}
+        self.untold = UNTOLD if self._are_numbered_outside() else ""
+        if self.untold:
+            return None
         found = tuple(
             DeviceUser(
                 pid=one.pid,
@@ -63,6 +85,16 @@ class DeviceUsers:
         return tuple(
             one for one in found if one.memory_B is not None or one.load or one.pid not in drawing
         )
+
+    def _are_numbered_outside(self) -> bool:
+        """Return whether NVML's numbers, as far as can be seen, are not those of this container.
+
+        Then there is no such process here, and none of ours is named, although one of those that
+        are named may be ours.
+        """
+        if not self._is_apart or None in self._known.values():
+            return False
+        return not all(os.path.exists(f"/proc/{pid}") for pid in self._known)
 
     def _drawing(self) -> set[int]:
         """Return the processes that draw.

@@ -26,6 +26,7 @@ from gpuexplorer.telemetry.nvml import ALLOW_COUNTERS
 
 PATH_VARIABLE = "GPUEXPLORER_NCU"
 LIMIT_S = 300.0
+"""How long one run under it may take."""
 _POLL_S = 0.1
 _running: set[subprocess.Popen[bytes]] = set()
 _USUAL_PLACES = (
@@ -125,9 +126,12 @@ def count(
     cold: bool,
     environment: Mapping[str, str] | None = None,
     limit_s: float = LIMIT_S,
+    begins: Callable[[], None] = lambda: None,
 ) -> Counters | None:
     """Run a program under ``ncu`` and return what its marked kernels counted.
 
+    Several times where the first run does not tell: each may take ``limit_s``, and ``begins`` is
+    called before it.
     None when it was cancelled. With ``cold`` the caches are emptied before the launch. A target of
     several kernels has to do so itself, before its marks: Nsight Compute would empty them between
     the kernels, too. Raises CannotRunHere without the program or the permission, WorkFailed for
@@ -139,6 +143,7 @@ def count(
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder) / "ncu.csv"
             arguments = command(program, target, log, metrics, cold=cold)
+            begins()
             ended = _run(arguments, cancelled, environment, limit_s)
             if ended is None:
                 return None
@@ -149,8 +154,9 @@ def count(
         if any(kernel.dram_read_B is not None for kernel in kernels):
             if cold and len(kernels) > 1:  # known only now
                 return count(
-                    target, cancelled, cold=False, environment=environment, limit_s=limit_s
-                )
+                    target, cancelled, cold=False, environment=environment, limit_s=limit_s,
+                    begins=begins,
+                )  # fmt: skip
             return total(kernels)
         if status != 0 and not _names_metrics(said):
             raise WorkFailed(
@@ -199,7 +205,7 @@ def _run(
                 if time.monotonic() > ends:
                     raise WorkFailed(
                         f"Nsight Compute did not end within {limit_s:.0f} s",
-                        remedy="choose a smaller size",
+                        remedy="choose a smaller size, or allow more with --deadline",
                     )
         finally:
             _end(process)

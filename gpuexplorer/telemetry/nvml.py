@@ -115,7 +115,8 @@ def open_handle(nvml: Any, device: DeviceInfo) -> NvmlHandle | Refusal | None:
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
-        return Refusal(f"NVML does not start: {error}", "install NVIDIA's driver")
+        refusal = Refusal(f"NVML does not start: {error}", "install NVIDIA's driver")
+        return refusal if by_uuid else None
     lookup = nvml.nvmlDeviceGetHandleByUUID if by_uuid else nvml.nvmlDeviceGetHandleByPciBusId
     is_mig = device.hardware_id.startswith("MIG-")
     try:
@@ -186,6 +187,9 @@ class NvmlSource(TelemetrySource):
         energy_J = None if self._opened.is_mig else self._energy_J(fields)
         pcie_rx_B_per_s = self._pcie_B_per_s("pcie_rx_B_per_s", PCIE_RX, fields, t_ns)
         pcie_tx_B_per_s = self._pcie_B_per_s("pcie_tx_B_per_s", PCIE_TX, fields, t_ns)
+        users = self._users.read()
+        if users is None and self._users.untold:
+            self._say_once("users", self._users.untold)
         news, self._news = self._news, {}
         return Reading(
             t_ns=t_ns,
@@ -196,7 +200,7 @@ class NvmlSource(TelemetrySource):
             temperature_C=None if temperature_C is None else float(temperature_C),
             memory_used_B=None if memory is None else float(memory.used),
             load=None if rates is None else rates.gpu / 100,
-            users=self._users.read(),
+            users=users,
             throttle_reasons=None if bits is None else throttle_words(int(bits)),
             energy_J=energy_J,
             pcie_rx_B_per_s=pcie_rx_B_per_s,

@@ -136,6 +136,43 @@ def test_a_gate_that_opens_by_itself_ends_the_search_for_a_group() -> None:
     assert runner.launch(3).launches == 1
 
 
+@pytest.mark.parametrize("launch_s", [LAUNCH_S, LONG_S])
+@pytest.mark.parametrize("count", [1, 60])
+def test_what_is_not_held_back_any_more_is_no_sample_of_what_was(
+    launch_s: float, count: int
+) -> None:
+    """Neither the late batch nor a later one stands in a series with another method."""
+    fake, _, runner = settled(launch_s)
+    announced = runner.method
+    fake.gate_opens_late = True
+    with pytest.raises(TimingLost, match="axpy/direct makes the host wait"):
+        runner.launch(count)
+    assert timing.PLAIN not in announced
+    runner.settle(launch_s)
+    assert timing.PLAIN in runner.method and "CUPTI" not in runner.method
+    assert runner.launch(3).launches == 1
+
+
+@pytest.mark.parametrize("launch_s", [LAUNCH_S, LONG_S])
+@pytest.mark.parametrize("count", [1, 60])
+def test_a_gate_that_opens_by_itself_once_costs_that_batch_alone(
+    launch_s: float, count: int
+) -> None:
+    fake, _, runner = settled(launch_s)
+    announced = runner.method
+    fake.gate_opens_late = True
+
+    def wait() -> None:
+        drain()
+        fake.gate_opens_late = False
+
+    drain, fake._drain = fake._drain, wait  # type: ignore[method-assign]
+    batch = runner.launch(count)
+    assert batch.seconds == pytest.approx(np.full(len(batch.seconds), launch_s))
+    assert fake.ran.count("axpy") == timing.ATTEMPTS * len(batch.seconds) * batch.launches
+    assert runner.method == announced
+
+
 def test_without_a_gate_there_are_no_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
     _, _, runner = settled()
@@ -307,6 +344,22 @@ def test_a_batch_with_a_lost_record_is_taken_once_more(monkeypatch: pytest.Monke
     assert len(runner.launch(40).seconds) == 40
     runner.settle(LAUNCH_S)
     assert timing.RECORDED in runner.method
+
+
+def test_a_gate_that_opens_by_itself_is_not_taken_for_lost_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake, cupti, runner = use_cupti(monkeypatch)
+    runner.settle(LAUNCH_S)
+    assert timing.RECORDED in runner.method
+    fake.gate_opens_late = True
+    with pytest.raises(TimingLost, match="makes the host wait"):
+        runner.launch(40)
+    runner.settle(LAUNCH_S)
+    assert runner.method.startswith(timing.PLAIN + ";"), "no word of CUPTI"
+    assert runner.resolution_s == timing.RESOLUTION_S
+    assert len(runner.launch(40).seconds) == 40
+    assert not cupti.enabled
 
 
 def lose_records(cupti: FakeCupti) -> None:

@@ -250,6 +250,21 @@ def test_the_hardwares_bytes_have_a_role_of_their_own_and_the_ratio_in_words() -
     assert panel.y.categories == ("DRAM, read and write",)
 
 
+def test_of_two_counts_of_the_dram_bytes_the_exact_one_is_drawn() -> None:
+    result = made_result()
+    near = Traffic(kind="dram", read_B=None, write_B=None, combined_B=5e6, source="gpm")
+    exact = Traffic(kind="dram", read_B=7e6, write_B=1e6, source="ncu")
+    model = [t for t in result.traffic if t.kind != "dram"]
+    alone, both = (
+        msgspec.structs.replace(result, traffic=[*model, *counted])
+        for counted in ([exact], [near, exact])
+    )
+    for over_time in (False, True):
+        drawn, expected = (build.run_chart(one, over_time=over_time) for one in (both, alone))
+        assert any(one.role == "hardware" for one in all_series(drawn))
+        assert drawn == expected
+
+
 def test_a_median_stands_with_half_its_interval_or_where_that_is_wide_with_its_ends() -> None:
     assert words.known_words(412e-6, 411e-6, 413.472e-6) == "412 µs ± 0.3 %"
     assert words.known_words(10e-3, 5.1e-3, 14.9e-3) == "10.0 ms (5.10–14.9 ms)"

@@ -227,6 +227,32 @@ RIGHT = {
     "an array of pointers of a pointer's name": (
         "{ float *p = s; p[t] = x[i]; }\n{ Some *p[4]; y[i] = p[t + 1]; }"
     ),
+    "a way of a loop beside the one that writes": (
+        "for (int k = 0; k < n; ++k) { if (n) s[t] = x[k]; else y[k] = s[t + 1]; }"
+    ),
+    "a way of a loop in a loop beside the one that writes": (
+        "for (int k = 0; k < n; ++k) for (int j = 0; j < 4; ++j) {\n"
+        "if (n > 3) { s[t] = x[k]; } else { y[j] = s[t + 1]; } }"
+    ),
+    "a way of a loop beside one thread's word": (
+        "for (int k = 0; k < n; ++k) {\n"
+        "if (n > 3) { if (t == 0) factor = x[k]; } else y[k] = factor; }"
+    ),
+    "a third way of a loop beside the one that writes": (
+        "while (n > 0) { if (blockIdx.x == 0) s[t] = x[i]; else if (blockIdx.x == 1) y[i] = 0;\n"
+        "else y[i] = s[t + 1]; n -= 1; }"
+    ),
+    "the way of another number": "if (n == 0) s[t] = x[i];\nif (n == 1) y[i] = s[t + 1];",
+    "the way of the opposite": "if (n) s[t] = x[i];\nif (!n) y[i] = s[t + 1];",
+    "the way of the opposite comparison": (
+        "if (n >= 32) s[t] = x[i];\nif (n < 32) y[i] = s[t + 1];"
+    ),
+    "what follows a way that leaves": (
+        "if (n == 0) s[t] = x[i];\nif (n == 0) return;\ny[i] = s[t + 1];"
+    ),
+    "a way of a condition that has changed": (
+        "int m = n > 3;\nif (m) s[t] = x[i];\nm = !m;\nif (m) y[i] = s[t + 1];"
+    ),
     "labels deeper inside": (
         "switch (n) { case 0: do { s[t] = x[i]; break;\ncase 1: y[i] = s[t + 1]; } while (0); }"
     ),
@@ -320,6 +346,28 @@ WRONG = {
     "a neighbour of the case of a round before": (
         "for (int k = 0; k < n; ++k)\n"
         "switch (k) { case 0: s[t] = x[k]; break;\ncase 1: y[k] = s[t + 1]; }", 3,
+    ),
+    "a neighbour of the way of a round before": (
+        "for (int k = 0; k < n; ++k) {\nif (k % 2) s[t] = x[k];\nelse y[k] = s[t + 1]; }", 3,
+    ),
+    "a neighbour of a way that a loop chooses anew": (
+        "for (int k = 0; k < 8; ++k) {\nif (n & 1) s[t] = x[k]; else y[k] = s[t + 1];\nn /= 2; }",
+        2,
+    ),
+    "a neighbour of a round before on the same way": (
+        "for (int k = 0; k < n; ++k)\nif (n > 3) { y[k] = s[t + 1];\ns[t] = x[k]; }", 2,
+    ),
+    "a neighbour on the same way twice": (
+        "if (n > 3) s[t] = x[i];\nif (n > 3) y[i] = s[t + 1];", 2,
+    ),
+    "a neighbour on another way that may be gone as well": (
+        "if (n >= 64) s[t] = x[i];\nif (n >= 32) y[i] = s[t + 1];", 2,
+    ),
+    "a neighbour on a way of the way": (
+        "if (n) { s[t] = x[i];\nif (n > 3) y[i] = s[t + 1]; }", 2,
+    ),
+    "a neighbour of a thread on the other way": (
+        "for (int k = 0; k < n; ++k) {\nif (t % 2) s[t] = x[k];\nelse y[k] = s[t + 1]; }", 3,
     ),
     "one thread's word in a case": (
         "switch (t) { case 0: factor = x[0]; break; default: n = 1; }\ny[i] = x[i] * factor;", 2,

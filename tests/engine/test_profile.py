@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from gpuexplorer.backends.cuda.driver import Driver
+from gpuexplorer.core.deadline import BUILD_DEADLINE_VARIABLE
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine import protocol
@@ -43,7 +44,7 @@ def test_the_program_runs_the_launch_and_says_in_a_line_what_stops_it(tmp_path: 
     path = tmp_path / "request"
     path.write_bytes(msgspec.msgpack.encode(request()))
     done = subprocess.run(
-        profile_command(path, 1), env=profile_environment(), capture_output=True, text=True,
+        profile_command(path, 1), env=profile_environment(300.0), capture_output=True, text=True,
         timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 1
@@ -51,7 +52,7 @@ def test_the_program_runs_the_launch_and_says_in_a_line_what_stops_it(tmp_path: 
     assert "no NVIDIA driver" in line  # it came as far as the marks around the launch
     path.write_bytes(b"torn")
     done = subprocess.run(
-        profile_command(path, 1), env=profile_environment(), capture_output=True, text=True,
+        profile_command(path, 1), env=profile_environment(300.0), capture_output=True, text=True,
         timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 1
@@ -59,7 +60,7 @@ def test_the_program_runs_the_launch_and_says_in_a_line_what_stops_it(tmp_path: 
 
 
 def test_no_gate_stands_before_a_profiled_launch() -> None:
-    assert profile_environment()["CUDA_LAUNCH_BLOCKING"] == "1"
+    assert profile_environment(300.0)["CUDA_LAUNCH_BLOCKING"] == "1"
 
 
 class Messages:
@@ -76,7 +77,7 @@ def engine(hardware_id: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> tupl
     made, messages = Server(io.BytesIO(), io.BytesIO(), 1), Messages()
     device = DeviceInfo(
         id="cuda:0", hardware_id=hardware_id, name="Some device", backend="cuda", kind=kind,
-        driver="", compute_units=1,
+        driver="", compute_units=1, runs_kernels=True, features=("cuda",),
     )  # fmt: skip
     released: list[int] = []
     made._laboratory = cast(
@@ -103,14 +104,35 @@ def test_the_engine_answers_with_what_was_counted(monkeypatch: pytest.MonkeyPatc
         assert asked.config.workload == "vector_add"
         assert options["cold"] is False
         assert not cancelled()
+        for _ in range(2):
+            options["begins"]()
         return counters
 
     monkeypatch.setattr(ncu, "count", count)
     assert made._answer_run(request("cuda:0"))
     *stages, counted = messages.put_in
     told = [stage.name for stage in stages if isinstance(stage, protocol.Stage)]
-    assert told == ["check", "profile"]
+    assert told == ["check", "profile", "profile"], "each run has its time"
     assert counted == protocol.Counted(generation=1, counters=counters)
+
+
+@pytest.mark.parametrize(("said_s", "has_s"), [(None, ncu.LIMIT_S), (5.0, ncu.LIMIT_S), (1e3, 1e3)])
+def test_a_profiler_has_as_long_as_is_said(
+    said_s: float | None, has_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(BUILD_DEADLINE_VARIABLE, "" if said_s is None else str(said_s))
+    made, messages = engine("GPU-1", "gpu", monkeypatch)
+    given: list[float] = []
+
+    def count(target: list[str], cancelled: Any, **options: Any) -> None:
+        given.extend((options["limit_s"], float(options["environment"][BUILD_DEADLINE_VARIABLE])))
+        options["begins"]()
+
+    monkeypatch.setattr(ncu, "count", count)
+    assert made._answer_run(request("cuda:0"))
+    (stage,) = [m for m in messages.put_in if isinstance(m, protocol.Stage) and m.name == "profile"]
+    assert stage.deadline_s is not None and stage.deadline_s > has_s
+    assert given == [has_s, has_s], "and so has the program that it runs"
 
 
 def test_a_cancelled_profiler_is_a_cancelled_run(monkeypatch: pytest.MonkeyPatch) -> None:

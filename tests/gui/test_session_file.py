@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.telemetry import Counters
 from gpuexplorer.engine.record import MAX_SAMPLES
 from gpuexplorer.gui.model import session_archive
 from gpuexplorer.gui.model.live import Live
@@ -64,6 +65,16 @@ def test_what_was_shown_comes_back_as_it_was(tmp_path: Path) -> None:
     assert read.document.knobs == KNOBS and read.document.notes == "a note"
     assert read.document.kernels == {"mine": SOURCE}
     assert read.parts == {"later": b'{"schema": "gpuexplorer/later/1"}'}
+
+
+def test_what_a_profiler_counted_comes_back_before_what_counters_say(tmp_path: Path) -> None:
+    before, saved = timeline(), tmp_path / "bench.gpux"
+    assert before.current is not None and before.current.record is not None
+    before.current.record.count(Counters(kernels=("k",), dram_read_B=3e6, dram_write_B=1e6))
+    write_session(contents(before), saved)
+    after = replay(read_session(saved), saved.name, 900).current
+    assert after is not None and after.counted is not None
+    assert (after.counted.source, after.counted.total_B) == ("ncu", 4e6)
 
 
 def test_what_was_lost_on_its_way_comes_back(tmp_path: Path) -> None:

@@ -37,6 +37,13 @@ def other() -> Iterator[int]:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_users, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(device_users, "has_own_numbers", lambda: False)
+
+
+@pytest.fixture
+def container(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes have numbers of their own here."""
+    monkeypatch.setattr(device_users, "has_own_numbers", lambda: True)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="orphans are adopted on POSIX")
@@ -104,6 +111,51 @@ def test_what_draws_and_tells_its_memory_or_its_load_is_named() -> None:
     found = DeviceUsers(nvml, "gpu").read()
     assert found is not None
     assert [one.memory_B for one in found] == [GiB]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has namespaces")
+def test_a_number_from_outside_of_a_container_is_no_other_program(container: None) -> None:
+    """It may be the engine's own."""
+    nvml = Nvml()
+    nvml.processes = {2**22 + 7: (GiB, 90)}
+    reader = NvmlSource.find(nvml, gpu())
+    assert isinstance(reader, NvmlSource)
+    first, second = reader.read(), reader.read()
+    assert first.users is None and second.users is None
+    assert "outside of this container" in first.missing["users"]
+    assert "users" not in second.missing, "it is said once"
+    nvml.processes = {}
+    assert reader.read().users == ()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has namespaces")
+def test_where_ours_are_named_by_their_numbers_the_rest_are_others(container: None) -> None:
+    nvml = Nvml()
+    nvml.processes = {os.getpid(): (GiB, 90), 2**22 + 7: (GiB, 20)}
+    found = DeviceUsers(nvml, "gpu").read()
+    assert found is not None
+    assert [one.pid for one in found] == [2**22 + 7]
+
+
+def test_a_program_that_is_the_first_process_of_a_container_is_ours(
+    container: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getppid", lambda: 1)
+    nvml = Nvml()
+    nvml.processes = {1: (GiB, 50), os.getpid(): (GiB, 40)}
+    assert DeviceUsers(nvml, "gpu").read() == ()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="orphans are adopted on POSIX")
+def test_an_engine_that_is_left_behind_does_not_take_all_for_ours(
+    other: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getppid", lambda: 1)
+    nvml = Nvml()
+    nvml.processes = {other: (GiB, 50)}
+    found = DeviceUsers(nvml, "gpu").read()
+    assert found is not None
+    assert [one.pid for one in found] == [other]
 
 
 def test_where_nvml_does_not_tell_nothing_is_known() -> None:

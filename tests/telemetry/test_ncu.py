@@ -162,8 +162,10 @@ def test_kernels_of_a_cold_launch_find_in_the_caches_what_those_before_them_left
         "each = arguments[arguments.index('--cache-control') + 1] == 'all'\n"
         f"open(log, 'w').write({two('4')!r} if each else {two('1')!r})"
     )
-    found = ncu.count(["true"], never, cold=True)
+    begun: list[str] = []
+    found = ncu.count(["true"], never, cold=True, begins=lambda: begun.append("run"))
     assert found is not None and found.dram_read_B == 2
+    assert begun == ["run", "run"]
 
 
 def test_a_chip_with_other_names_is_asked_by_those(install: Install) -> None:

@@ -8,6 +8,7 @@ import pynvml
 import pytest
 
 from gpuexplorer.telemetry.base import Refusal
+from gpuexplorer.telemetry.gpm import GpmSource
 from gpuexplorer.telemetry.nvml import (
     PCIE_RX,
     PCIE_TX,
@@ -140,6 +141,13 @@ def test_without_a_driver_there_is_no_source() -> None:
     refusal = NvmlSource.find(Nvml(nvmlInit=9), gpu())
     assert isinstance(refusal, Refusal)
     assert "driver" in refusal.remedy
+
+
+def test_another_makers_gpu_does_not_ask_for_nvidias_driver() -> None:
+    nvml, other = Nvml(nvmlInit=9), gpu("0000:65:00.0")
+    assert NvmlSource.find(nvml, other) is None
+    assert GpmSource.find(nvml, other) is None
+    assert nvml.open == 0
 
 
 @pytest.mark.parametrize("code", [3, 4, 15])

@@ -55,6 +55,8 @@ class CudaRunner(Runner):
         self._loaded = False
         """Whether everything was launched once. Loading code may wait for the device to be idle,
         which behind a closed gate would be for ever."""
+        self._settled = False
+        """Whether it was told how launches are timed, which holds for every later one."""
         session.activate()
 
     @property
@@ -174,15 +176,23 @@ class CudaRunner(Runner):
     def launch(self, count: int) -> Batch:
         """Run ``count`` launches; the very first of a kernel is not held back until queued.
 
-        TimingLost when CUPTI's records stop coming; ``settle`` does without them then.
+        After ``settle``, TimingLost when CUPTI's records stop coming, or when the gate opens by
+        itself time and again; the next ``settle`` does without them then.
         """
         with self.session.explained(f"running {self._what}"):
             if self._loaded:
+                gated = self._is_gated
                 try:
-                    return self._held_back(count)
+                    batch = self._held_back(count)
                 except TimingLost as lost:
                     self._lost_records = lost.what
                     raise
+                if self._settled and gated and not self._is_gated:
+                    raise TimingLost(
+                        f"{self._what} makes the host wait, so that its launches cannot be held "
+                        "back until queued"
+                    )
+                return batch
             first = self._timed(1, gated=False)
             self._loaded = True
             if count == 1:
@@ -199,6 +209,7 @@ class CudaRunner(Runner):
         Records that ``earlier`` used need only be there still.
         """
         self._group, self._records, self._no_records = 1, None, ""
+        self._settled = True
         gated = self._is_gated
         if not gated:
             return None
@@ -335,6 +346,7 @@ class CudaRunner(Runner):
         return timing.time_launches(
             self.session, work, count, gated=gated,
             group=self._group if gated else 1, records=self._records if gated else None,
+            once=count == 1 and not self._settled,  # it may be counted on to run once
         )  # fmt: skip
 
     def _clear_indices(self, *roles: Role) -> None:

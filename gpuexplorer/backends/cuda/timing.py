@@ -93,13 +93,15 @@ def time_launches(
     gated: bool,
     group: int = 1,
     records: KernelRecords | None = None,
+    once: bool = False,
 ) -> Batch:
     """Run ``count`` launches and return the device's seconds for each, or for each group's mean.
 
     With ``gated`` they are held back until queued, as long as the session has a gate. A batch whose
-    gate opened by itself, because the host was held up for a second, is taken once more. ``count``
-    is rounded up to whole groups. ``records`` give the seconds where they are passed; a batch of
-    which they miss a kernel is taken once more, too; TimingLost when they miss one again.
+    gate opened by itself, because the host was held up for a second, is taken once more, unless it
+    is to run ``once``; ``gate.took_late`` tells whether that happened again. ``count`` is rounded
+    up to whole groups. ``records`` give the seconds where they are passed; a batch of which they
+    miss a kernel is taken once more, too; TimingLost when they miss one again.
     """
     if not 1 <= count <= MAX_QUEUED_LAUNCHES:
         raise ValueError(f"a batch has 1 to {MAX_QUEUED_LAUNCHES} launches, not {count}")
@@ -107,7 +109,7 @@ def time_launches(
         raise ValueError("launches with something between them cannot be timed as a group")
     samples = min(-(-count // group), max(1, MAX_QUEUED_LAUNCHES // group))
     gate = session.gate if gated else None
-    for _ in range(ATTEMPTS if count > 1 else 1):  # a single one may be counted on to run once
+    for _ in range(1 if once else ATTEMPTS):
         with records.collected(samples) if records is not None else nullcontext():
             batch = _queue(session, work, samples, group, gated=gate is not None)
         late = gate is not None and gate.take_late()

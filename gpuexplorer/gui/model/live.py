@@ -408,9 +408,8 @@ class Live:
         if self._end_s - run.trace.start_s < run.state_due_s:
             return
         run.state_due_s = self._end_s - run.trace.start_s + STATE_GAP_S
-        run.state, counted = run.record.state(STATE_SPAN_S)
-        if run.record.counters is None:  # a profiler's bytes are exact
-            run.counted = counted or run.counted
+        run.state, dram = run.record.state(STATE_SPAN_S)
+        run.counted = measured(run.record.counted(dram)) or run.counted
 
     def count(self, counters: Counters) -> None:
         """Show what a profiler counted in a launch of the current configuration."""

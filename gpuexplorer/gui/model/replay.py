@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import gpuexplorer
+from gpuexplorer.analysis.measured_traffic import measured
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.knobs import Knobs
@@ -274,7 +275,8 @@ def _replay_run(
     run.warnings = run.summary.warnings
     run.phases_s = phases_of([batch.phases])
     run.began_s = float(engine_s[0])
-    run.state, run.counted = record.state(STATE_SPAN_S)
+    run.state, dram = record.state(STATE_SPAN_S)
+    run.counted = measured(record.counted(dram))
     live.show(run)
     for start in range(0, len(part.readings), READINGS_AT_ONCE):
         for reading in part.readings[start : start + READINGS_AT_ONCE]:

@@ -535,6 +535,15 @@ def test_what_the_hardware_saw_of_arrays_in_a_cache_is_held_against_no_roof_of_t
     assert "93 % of the memory's measured 3.00 TB/s" in through["roof"].evidence
 
 
+def test_of_two_counts_of_the_dram_bytes_advice_takes_the_exact_one() -> None:
+    near = Traffic(kind="dram", read_B=1e6, write_B=0.0, source="gpm")
+    exact = Traffic(kind="dram", read_B=3e6, write_B=1e6, source="ncu")
+    for traffic in ([near, exact], [exact, near], [exact]):
+        assert situation(gathered={"traffic": traffic}).dram_B == 4e6
+    assert situation(gathered={"traffic": [near]}).dram_B == 1e6
+    assert situation().dram_B is None
+
+
 # ---- what was measured
 
 
