@@ -356,6 +356,29 @@ def test_a_version_that_is_edited_on_gives_way_to_the_next(
     assert last.run is not None
 
 
+def test_a_version_that_waits_is_measured_with_the_knobs_of_when_it_was_asked_for(
+    qtbot: QtBot, bench: Callable[[], MainWindow]
+) -> None:
+    window = bench()
+    pane, editing = window.panels.kernel.code, window.panels.kernel.editing
+    experiment, jobs = window.session.experiment, window.session.jobs
+    until(qtbot, lambda: measured(window))
+    for zeros in ("0.00f", "0.000f"):
+        replace_line(pane.view, f"{zeros[:-2]}f", zeros)
+        editing.take()
+    mine, block = experiment.workload, experiment.knobs.block
+    assert jobs.current is not None and block is not None and block[0] != 8
+    experiment.set_axis(0, 8)
+    experiment.set_workload("vector_add")
+
+    def last() -> Version:
+        return editing.bench.of(mine)[-1]
+
+    until(qtbot, lambda: jobs.current is None and last().workload.sha256 == mine.sha256)
+    run = last().run
+    assert run is not None and run.config.block == block
+
+
 def test_what_does_not_compile_is_marked_on_its_line_until_it_does(
     qtbot: QtBot, bench: Callable[[], MainWindow]
 ) -> None:

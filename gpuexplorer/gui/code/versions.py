@@ -80,8 +80,8 @@ class VersionBench(QObject):
         self._registers: dict[tuple[str, str], Registers] = {}
         """Of each source's hash and variant, as it was compiled last."""
         self._job: VersionJob | None = None
-        self._waiting: tuple[Workload, Workload] | None = None
-        """A version, and the one before it, that come after the present one."""
+        self._waiting: tuple[Workload, Workload, RunRequest] | None = None
+        """The one before a version and it, which comes after the present one, and its knobs."""
 
     def of(self, workload: Workload) -> list[Version]:
         """Return the versions of a workload so far."""
@@ -136,14 +136,16 @@ class VersionBench(QObject):
                     self._registers[key] = registers
         self.changed.emit()
 
-    def take(self, before: Workload, workload: Workload) -> None:
+    def take(self, before: Workload, workload: Workload, request: RunRequest | None = None) -> None:
         """Measure a version in turns with the last one that ran; live measuring goes on after it.
 
-        A version that is being measured gives way: it was edited on.
+        A version that is being measured gives way: it was edited on. ``request`` is of the knobs
+        when this was asked for; without it they are those of now.
         """
         session = self._session
+        request = request or session.experiment.knobs.request()
         if self._job is not None:
-            self._waiting = (before, workload)
+            self._waiting = (before, workload, request)
             self._job.cancel()
             return
         devices = session.experiment.devices
@@ -156,9 +158,8 @@ class VersionBench(QObject):
         if versions.last_good is None:
             self._begin(versions, before)
         self._job = VersionJob(
-            session.worker, versions, workload, devices, session.experiment.knobs.request(),
-            session.store.find,
-        )  # fmt: skip
+            session.worker, versions, workload, devices, request, session.store.find
+        )
         self._job.ended.connect(self._ended)
         if not session.jobs.begin(self._job):
             self._job = None
