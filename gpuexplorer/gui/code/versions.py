@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QObject, QSignalBlocker, QSize, Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import QResizeEvent
@@ -302,8 +301,13 @@ def _item(version: Version, registers: Registers | None, parent: QListWidget) ->
     return item
 
 
-def differences(path: Path, version: Version, text: str) -> str:
-    """Return what changed from a version to a text, as ``diff -u`` writes it."""
-    before = version.workload.source.files.get(path.name, "")
-    found = differing(before, text, f"version {version.number}", "the present text")
-    return found or "There is no difference."
+def differences(version: Version, texts: Mapping[str, str]) -> str:
+    """Return what changed from a version to the texts of its sources, as ``diff -u`` writes it."""
+    found, number = [], version.number
+    for name, text in texts.items():
+        before = version.workload.source.files.get(name, "")
+        names = f"version {number}", "the present text"
+        if len(texts) > 1:
+            names = f"version {number}: {name}", f"the present text: {name}"
+        found.append(differing(before, text, *names))
+    return "\n".join(filter(None, found)) or "There is no difference."
