@@ -179,6 +179,7 @@ class MainWindow(KeyWindow):
         sessions.sources_asked.connect(self.dialogs.show_sources)
         editing = self.panels.kernel.editing
         self.kernels.with_edits = editing.with_edits
+        self.kernels.write_anew = editing.write_anew
         for one in (session, self.kernels, self.own_files, self.own_lessons, editing, sessions,
                     self.tuning, self.exporter, self.importer, self.dialogs,
                     self.choices):  # fmt: skip

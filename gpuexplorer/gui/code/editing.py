@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -261,6 +261,13 @@ class Editing(QObject):
             return False
         self._forget(path)
         return True
+
+    def write_anew(self, drafts: Sequence[Draft]) -> bool:
+        """Write edits that were kept into their files, which are gone; False where that failed."""
+        paths = [Path(draft.path) for draft in drafts]
+        for path, draft in zip(paths, drafts, strict=True):
+            self._drafts.setdefault(path, draft)
+        return all(self.save(path) for path in paths)
 
     def may_close(self) -> bool:
         """Keep what was typed, and ask about edits that cannot be; False: the window stays."""
