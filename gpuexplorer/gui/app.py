@@ -122,11 +122,9 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     _translate_qt(application)
     look = make_theme(application, settings.theme, dressed=False)
     folders, unread = _kernel_folders(options.kernels, settings.kernel_folders)
-    complaints = [f"{error}." for error in unread.values()]
     experiment = Experiment(load(folders))
     left = restart.taken()
     python, said = engine_at_start(options.python, settings)
-    complaints += said
     usual_sharing(waits=settings.waits_for_others, polite=settings.leaves_processor)
     engine = EngineOptions(python=python, threads=options.threads or settings.threads)
     if left is not None:  # what measured there measures on
@@ -134,8 +132,7 @@ def create(argv: Sequence[str] = ()) -> tuple[QApplication, MainWindow]:
     window = MainWindow(Session(experiment, engine), settings, options.kernels)
     window.kernels.unread = unread
     window.insight.set_kernel_folders(folders)
-    if complaints:
-        window.session.notice.emit(Notice("bad", " ".join(complaints)))
+    window.kernels.tell_unread(said)
     window.first_paint.connect(window.own_files.ask_at_start)
     window.first_paint.connect(window.panels.kernel.editing.restore)
     if left is not None:

@@ -30,6 +30,7 @@ from gpuexplorer.engine.surroundings import own_environment
 from gpuexplorer.exchange.document import run_json, runs_json
 from gpuexplorer.gui.child import CONVERTED, convert
 from gpuexplorer.gui.export_dialog import ExportDialog
+from gpuexplorer.gui.model.ghosts import StoredRun
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
@@ -131,6 +132,20 @@ def exported_runs(
         document,
         lambda path: exchange.write_csv((one.result(listed=False) for one in taken), path),
         chart or drawn,
+    )
+
+
+def exported_stored(record: RunRecord) -> Exported:
+    """Return how a run of the history is written: its document alone where it has no samples.
+
+    Raises InputError for a run of this session that has none yet.
+    """
+    if record.samples or not isinstance(record, StoredRun):
+        return exported_runs([record])
+    return Exported(
+        run_stem(record.prepared.config),
+        lambda: run_json(record.figures()),
+        formats={"json": FORMATS["json"]},
     )
 
 
@@ -243,6 +258,18 @@ class Exporter(QObject):
         )
         dialog.chosen.connect(partial(self.write, found))
         dialog.open()
+
+    def ask_stored(self, record: RunRecord) -> None:
+        """Ask where to, and write a run of the history with what it has."""
+        try:
+            found = exported_stored(record)
+        except InputError as error:
+            self.notice.emit(Notice("warning", f"{capital(str(error))}."))
+            return
+        if not record.samples:
+            words = "This run has no samples: its document alone can be exported, as JSON."
+            self.notice.emit(Notice("info", words))
+        self.ask(found)
 
     def write(self, found: Exported, path: Path, suffix: str = "", as_window: bool = False) -> None:
         """Write a file in the background, then say where it is.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,8 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from gpuexplorer.core.errors import ExplorerError, without_frames
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import listed
-from gpuexplorer.gui.notice import Notice
+from gpuexplorer.gui.code.drafts import Draft, lost_drafts
+from gpuexplorer.gui.notice import Action, Notice
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.workloads.loader import (
@@ -55,6 +57,8 @@ class Kernels(QObject):
         """The user's folders that could not be read when that was tried last, and why."""
         self.with_edits: Callable[[dict[str, Workload]], dict[str, Workload]] = lambda read: read
         """Puts edits that are not saved into workloads that were read."""
+        self.write_anew: Callable[[Sequence[Draft]], bool] = lambda drafts: False
+        """Writes edits that were kept into their files, which are gone; False where that failed."""
         self._watched: Workload | None = None
         self._paths: list[Path] = []
         self._seen = self._moved = stamps(())
@@ -172,9 +176,42 @@ class Kernels(QObject):
         self.notice.emit(None)  # what went wrong did so with the sources as they were
         self._take(workloads)
         self._session.kernels_reloaded()
-        if self.unread and not if_changed:
-            self._refuse(*self.unread.values())
+        if not if_changed:
+            self.tell_unread()
         self.message.emit(f"{len(workloads)} workloads read.")
+
+    # ---- what cannot be read
+
+    def tell_unread(self, also: Sequence[str] = ()) -> None:
+        """Say what cannot be read, and what else there is to say.
+
+        What is remembered and gone can be forgotten, and edits that were kept of it written anew.
+        """
+        errors = list(self.unread.values())
+        said, actions = [f"{error}." for error in errors], list[tuple[str, Action]]()
+        if drafts := lost_drafts(self.unread):
+            names = listed(Path(draft.path).name for draft in drafts)
+            said.append(f"Edits of {names} that were not saved are kept.")
+            words = "Write it anew" if len(drafts) == 1 else "Write them anew"
+            actions.append((words, partial(self._write_anew, drafts)))
+        known = self._settings.kernel_folders
+        gone = [one for one in known if one in self.unread and not os.path.exists(one)]
+        if gone:
+            words = "Forget it" if len(gone) == 1 else "Forget them"
+            actions.append((words, partial(self.forget, gone)))
+        if said or also:
+            details = "\n".join(error.detail for error in errors if error.detail)
+            self.notice.emit(Notice("bad", " ".join([*said, *also]), tuple(actions), details))
+
+    def _write_anew(self, drafts: Sequence[Draft]) -> None:
+        if self.write_anew(drafts):
+            self.reload()
+
+    def forget(self, folders: Sequence[Path]) -> None:
+        """Read folders and files no more, at the next start neither; what was read of them goes."""
+        known = self._settings.kernel_folders
+        self._settings.kernel_folders = [one for one in known if one not in folders]
+        self.reload()
 
     def stop(self) -> None:
         """Look at files no longer."""

@@ -276,8 +276,7 @@ class Panels(QSplitter):
         if view is self.compare and configs:
             comparing = cast("CompareView", self.compare.made())
             if not comparing.running:
-                comparing.clear()
-                comparing.add_configs(configs)
+                comparing.put_instead(configs)
         elif view is self.accesses and configs:
             self.accesses.counting().hold_against(configs[0])
         elif view is self.lab and isinstance(what, str):

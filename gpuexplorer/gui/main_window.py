@@ -16,13 +16,12 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.engine.cores import default_threads
-from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui import able
 from gpuexplorer.gui.actions import Commands, when
 from gpuexplorer.gui.choices import Choices
 from gpuexplorer.gui.dialogs import Dialogs
 from gpuexplorer.gui.engine import EngineChoice, offer_engines
-from gpuexplorer.gui.export import Exporter, exported_runs, exported_session
+from gpuexplorer.gui.export import Exporter, exported_session
 from gpuexplorer.gui.frames import Frames
 from gpuexplorer.gui.housekeeping import Housekeeping
 from gpuexplorer.gui.idle_calibration import IdleCalibration
@@ -180,6 +179,7 @@ class MainWindow(KeyWindow):
         sessions.sources_asked.connect(self.dialogs.show_sources)
         editing = self.panels.kernel.editing
         self.kernels.with_edits = editing.with_edits
+        self.kernels.write_anew = editing.write_anew
         for one in (session, self.kernels, self.own_files, self.own_lessons, editing, sessions,
                     self.tuning, self.exporter, self.importer, self.dialogs,
                     self.choices):  # fmt: skip
@@ -204,7 +204,7 @@ class MainWindow(KeyWindow):
         history.notice.connect(self.show_notice)
         history.acts.message.connect(status.say)
         history.acts.restore_asked.connect(self.restore_run)
-        history.acts.export_asked.connect(self.export_record)
+        history.acts.export_asked.connect(self.exporter.ask_stored)
         history.acts.ghost_asked.connect(self.pin_stored)
         history.acts.compare_asked.connect(self.compare)
         history.acts.stored_asked.connect(self.compare_stored)
@@ -459,10 +459,6 @@ class MainWindow(KeyWindow):
             self.show_notice(Notice("warning", f"{capital(str(error))}."))
             return
         self.exporter.ask(found, suffix)
-
-    def export_record(self, record: RunRecord) -> None:
-        """Ask where to, and write a run of the history."""
-        self.exporter.ask(exported_runs([record]))
 
     # ---- the session's file
 

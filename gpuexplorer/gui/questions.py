@@ -92,8 +92,7 @@ class _Compared(Question):
     def _start(self, configs: Sequence[RunConfig]) -> None:
         """Measure some configurations in turns, whatever view is shown."""
         view = cast("CompareView", self._bench.compare.made())
-        view.clear()
-        view.add_configs(configs)
+        view.put_instead(configs)
         view.start()
 
     @property

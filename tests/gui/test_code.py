@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -47,8 +48,8 @@ from gpuexplorer.gui.plain import plain_tip
 from gpuexplorer.gui.theme import make_theme, theme
 from gpuexplorer.search.versions import Version
 from gpuexplorer.workloads.kernel_answers import Answers
-from gpuexplorer.workloads.loader import keep_manifest, load
-from gpuexplorer.workloads.workload import Workload
+from gpuexplorer.workloads.loader import keep_manifest, load, shipped_folder
+from gpuexplorer.workloads.workload import MANIFEST_NAME, Workload
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until
 from tests.support.exchange import made_comparison
@@ -354,6 +355,83 @@ def test_a_version_that_is_edited_on_gives_way_to_the_next(
     last = editing.bench.of(window.session.experiment.workload)[-1]
     assert last.workload.sha256 == window.session.experiment.workload.sha256
     assert last.run is not None
+
+
+def test_a_version_that_waits_is_measured_with_the_knobs_of_when_it_was_asked_for(
+    qtbot: QtBot, bench: Callable[[], MainWindow]
+) -> None:
+    window = bench()
+    pane, editing = window.panels.kernel.code, window.panels.kernel.editing
+    experiment, jobs = window.session.experiment, window.session.jobs
+    until(qtbot, lambda: measured(window))
+    for zeros in ("0.00f", "0.000f"):
+        replace_line(pane.view, f"{zeros[:-2]}f", zeros)
+        editing.take()
+    mine, block = experiment.workload, experiment.knobs.block
+    assert jobs.current is not None and block is not None and block[0] != 8
+    experiment.set_axis(0, 8)
+    experiment.set_workload("vector_add")
+
+    def last() -> Version:
+        return editing.bench.of(mine)[-1]
+
+    until(qtbot, lambda: jobs.current is None and last().workload.sha256 == mine.sha256)
+    run = last().run
+    assert run is not None and run.config.block == block
+
+
+def test_a_version_of_several_sources_is_taken_up_again_and_compared_as_a_whole(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(shipped_folder() / "vector_add", folder)
+    manifest = folder / MANIFEST_NAME
+    told = manifest.read_text(encoding="utf-8").replace('"vector_add"', '"mine"', 1)
+    manifest.write_text(told, encoding="utf-8")
+    (folder / "beside.h").write_text("// new\n", encoding="utf-8")
+    window = open_window("--kernels", str(folder))
+    window.session.live_at_start = False
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    experiment = window.session.experiment
+    experiment.set_workload("mine")
+    window.panels.places.show_view(window.panels.kernel)
+    pane, editing = window.panels.kernel.code, window.panels.kernel.editing
+    present = experiment.workload.source
+    until(qtbot, lambda: pane.view.text == present.files["direct.cu"])
+    shown = ("direct.cu", "grid_stride.cu")
+    old = {**present.files, "beside.h": "// old\n"} | {
+        name: f"// {name}\n{present.files[name]}" for name in shown
+    }
+    before = Workload(msgspec.structs.replace(present, files=old))
+    failed = WorkFailed("no")
+    made = (
+        Version(1, before, "", error=failed),
+        Version(2, experiment.workload, "", error=failed),
+    )
+    editing.show_held((HeldVersions("mine", made, (None, None), present.origin),))
+    pane.strip.list.setCurrentRow(0)
+    find(window, "versionDifferences", QPushButton).click()
+    dialog = find(window, "differencesText", QTextBrowser)
+    changes = dialog.toPlainText()
+    assert all(f"-// {name}" in changes for name in shown) and "-// old" in changes
+    assert "the present text: grid_stride.cu" in changes and "shares.cu" not in changes
+    dialog.window().close()
+
+    find(window, "versionRestore", QPushButton).click()
+    now = experiment.workload.source.files
+    assert pane.view.text == now["direct.cu"] and now == {**old, "beside.h": "// new\n"}
+    assert "is back in grid_stride.cu as well" in window.banner.text
+    assert "another text of beside.h, which stays as it is" in window.banner.text
+    kept = drafts.find_draft(folder / "grid_stride.cu")
+    assert kept is not None and kept.text == old["grid_stride.cu"]
+    pane.view.undo()
+    editing.take()
+    assert experiment.workload.source.files["direct.cu"] == present.files["direct.cu"]
+    experiment.set_variant("grid_stride")
+    until(qtbot, lambda: pane.view.text == old["grid_stride.cu"])
+    pane.view.undo()
+    editing.take()
+    assert experiment.workload.source.files == present.files
 
 
 def test_what_does_not_compile_is_marked_on_its_line_until_it_does(

@@ -458,6 +458,9 @@ def test_its_buttons_take_a_second_line_in_a_narrow_window(
     def is_below() -> bool:
         return same.y() > first.geometry().bottom()
 
+    view.add_present()
+    view.clear()
+    assert view.bar.back.isVisible()
     window.resize(1000, 650)
     until(qtbot, is_below)
     for widget in view.bar.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):

@@ -10,10 +10,17 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
 from gpuexplorer.gui.model.experiment import Experiment
+from gpuexplorer.gui.panels.experiment import ExperimentPanel
+from gpuexplorer.gui.theme import make_theme
+from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from gpuexplorer.workloads.loader import GROUPS, load, shipped_folder
 from gpuexplorer.workloads.plan import Plan
 from gpuexplorer.workloads.planning import make_plan
@@ -192,6 +199,39 @@ def test_undo_takes_a_whole_drag_back_at_once() -> None:
     knobs.redo()
     assert (knobs.knobs.block, knobs.knobs.precision) == ((8, 16, 1), "fp64")
     assert not knobs.can_redo
+
+
+def test_a_drag_ends_with_its_slider_and_later_changes_are_steps(
+    qtbot: QtBot, qapp: QApplication
+) -> None:
+    make_theme(qapp, "light")
+    knobs = experiment()
+    panel = ExperimentPanel(knobs)
+    knobs.on_change = panel.sync
+    qtbot.addWidget(panel)
+    panel.resize(320, 900)
+    panel.show()
+
+    def press(name: str) -> None:
+        slider = panel.findChild(SnapSlider, name)
+        assert slider is not None and slider.isVisible()
+        QTest.mousePress(slider, Qt.MouseButton.LeftButton, pos=slider.rect().center())
+        assert slider.isSliderDown()
+
+    def assert_steps() -> None:
+        for width in (8, 4):
+            knobs.set_axis(0, width)
+        knobs.undo()
+        assert knobs.knobs.block is not None and knobs.knobs.block[0] == 8
+
+    press("sizeSlider")
+    read = {name: Workload(one.source) for name, one in knobs.workloads.items()}
+    knobs.set_workloads(read)
+    assert_steps()
+    press("blockXSlider")
+    knobs.set_variant("numpy")
+    knobs.set_variant("naive")
+    assert_steps()
 
 
 def test_a_gesture_that_changes_nothing_leaves_nothing_to_undo() -> None:

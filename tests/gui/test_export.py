@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QColor, QDesktopServices, QImage
@@ -23,6 +24,7 @@ from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.settings import Settings
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
 from tests.gui.driver import export_to, find, until, wait_measured
+from tests.support.history import numbered_run
 
 
 def test_a_name_says_what_was_run() -> None:
@@ -85,6 +87,27 @@ def test_a_file_that_cannot_be_written_is_one_sentence(
     until(qtbot, lambda: window.banner.kind == "bad")
     assert "no such folder" in window.banner.text
     assert not list(tmp_path.glob("**/*.png"))
+
+
+def test_of_a_stored_run_without_samples_the_document_is_written(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    until(qtbot, lambda: window.session.experiment.devices is not None)
+    run = msgspec.structs.replace(numbered_run(1), samples_s=[])
+    model, table = window.session.history_model, window.history_table
+    window.session.runs.do(lambda store: store.add(run), lambda _: None)
+    until(qtbot, lambda: model.find(run.id) is not None)
+    table.choose([model.find(run.id) or 0])
+    window.panels.history.acts.ask("export")
+    until(qtbot, lambda: any(d.isVisible() for d in window.findChildren(ExportDialog)))
+    (dialog,) = [d for d in window.findChildren(ExportDialog) if d.isVisible()]
+    assert [dialog.format_box.itemData(i) for i in range(dialog.format_box.count())] == ["json"]
+    assert window.banner.text.startswith("This run has no samples")
+    export_to(window, tmp_path / "run.json")
+    until(qtbot, lambda: window.banner.text.startswith("Saved"))
+    document = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    assert (document["id"], document["samples_s"]) == (run.id, [])
+    assert document["timing"]["median_s"] == run.timing.median_s
 
 
 def test_pictures_are_light_unless_the_windows_colours_are_wanted(

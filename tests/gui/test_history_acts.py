@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -284,6 +285,47 @@ def test_undo_in_the_table_is_not_the_knobs_undo(qtbot: QtBot, window: MainWindo
     assert window.session.experiment.knobs.block == (8, 16, 1)
     QTest.keyClick(table, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     until(qtbot, lambda: window.session.experiment.knobs.block == (16, 16, 1))
+
+
+def test_the_menu_acts_on_what_was_chosen_when_it_opened_or_on_nothing(
+    qtbot: QtBot, bench: Bench
+) -> None:
+    table, model, acts = bench.panel.table, bench.model, bench.panel.acts
+    with Store.open(bench.path) as store:
+        store.add_all(numbered_run(i) for i in range(6, 400))
+    until(qtbot, lambda: model.rowCount() == 400 and bench.ids()[:1] == numbers(399))
+
+    def left() -> list[str]:
+        with Store.open(bench.path) as store:
+            return [row.id for row in store.find(limit=1000)]
+
+    def act(menu: QMenu, name: str) -> None:
+        action = menu.findChild(QAction, name)
+        assert action is not None
+        action.trigger()
+        menu.deleteLater()
+
+    bench.choose(*numbers(398))
+    menu = acts.menu()
+    model.show_view(replace(model.view, descending=False))
+    until(qtbot, lambda: bench.ids()[:1] == numbers(0))
+    assert not table.chosen_places() and table.currentIndex().isValid()
+    act(menu, "history_delete")
+    until(qtbot, bench.panel.bar.undo.isVisible)
+    assert left() == numbers(399, *range(397, -1, -1))
+    until(qtbot, lambda: model.rowCount() == 399)
+
+    table.setFocus()
+    QTest.keyClick(table, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(table, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    assert model.row(200) is None
+    menu = acts.menu()
+    model.show_view(replace(model.view, query=Query(workload="transpose")))
+    until(qtbot, lambda: model.rowCount() < 399)
+    with qtbot.waitSignal(acts.message) as told:
+        act(menu, "history_delete")
+    assert told.args[0].endswith("choose them again.")
+    assert left() == numbers(399, *range(397, -1, -1))
 
 
 def test_the_menu_names_every_key(window: MainWindow) -> None:

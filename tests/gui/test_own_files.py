@@ -9,9 +9,10 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
+from gpuexplorer.gui.code import drafts
 from gpuexplorer.gui.drops import dropped_file
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.operators import OperatorsView
@@ -319,6 +320,47 @@ def test_a_file_that_is_gone_keeps_no_other_from_being_opened_and_read_again(
     assert "gone" in experiment.workloads and "new.cu: not valid TOML" in window.banner.text
     assert experiment.workloads["new"].source.files["new.cu"] == TEXTBOOK
     assert window.kernels.folders == [gone, mine, new]
+
+
+def test_a_remembered_file_that_is_gone_is_written_anew_from_its_edits_or_forgotten(
+    qtbot: QtBot, open_window: OpenWindow, tmp_path: Path
+) -> None:
+    gone, there = tmp_path / "gone.cu", tmp_path / "there.cu"
+    for path in (gone, there):
+        path.write_text(TEXTBOOK, encoding="utf-8")
+        keep_manifest(path, Answers(unchecked=True))
+    edited = f"{TEXTBOOK}// edited\n"
+    drafts.keep_draft(drafts.Draft(path=str(gone), text=edited, saved=TEXTBOOK))
+    settings = Settings()
+    settings.kernel_folders = [gone, there]
+    settings.sync()
+    gone.unlink()
+
+    def offered(window: MainWindow) -> dict[str, QPushButton]:
+        """Return the buttons of the banner, by their words."""
+        buttons = window.banner.findChildren(QPushButton)
+        return {b.text(): b for b in buttons if not b.isHidden()}
+
+    def complained(window: MainWindow) -> bool:
+        return "gone.cu: cannot be read" in window.banner.text
+
+    window = quiet(open_window)
+    assert complained(window)
+    assert "Edits of gone.cu that were not saved are kept." in window.banner.text
+    offered(window)["Write it anew"].click()
+    assert gone.read_text(encoding="utf-8") == edited
+    assert "gone" in window.session.experiment.workloads
+    assert not complained(window) and drafts.find_draft(gone) is None
+    gone.unlink()
+    window.commands.reload_kernels.trigger()
+    assert complained(window) and list(offered(window)) == ["Forget it"]
+    offered(window)["Forget it"].click()
+    assert not complained(window)
+    assert "gone" not in window.session.experiment.workloads
+    assert "there" in window.session.experiment.workloads
+    window.close()
+    again = quiet(open_window)
+    assert not complained(again) and again.settings.kernel_folders == [there]
 
 
 def test_a_sheet_follows_the_kernel_and_what_is_written(

@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.panels.accesses import AccessesView
 from gpuexplorer.gui.panels.welcome import Welcome
+from gpuexplorer.gui.views.compare import CompareView
 from gpuexplorer.gui.views.lab import LabView
 from gpuexplorer.gui.widgets.caption import SETTLE_MS
 from gpuexplorer.studies.precision import PrecisionPoint, PrecisionStudy, half_answer
@@ -117,6 +118,35 @@ def test_a_kernel_is_held_against_the_libraries(
     assert {one.config.size["N"] for one in view.model.contestants} == {64}
     found = "than your kernel, 'Uncoalesced (row and column swapped)' with blocks of 16×16."
     until(qtbot, lambda: welcome.words.text().endswith(found), MOST_MS)
+
+
+def test_what_was_put_together_for_comparing_is_brought_back_after_questions(
+    qtbot: QtBot, window: MainWindow, welcome: Welcome
+) -> None:
+    experiment = window.session.experiment
+    view = cast("CompareView", window.panels.compare.made())
+    view.add_present()
+    experiment.set_block((8, 8, 1))
+    view.add_present()
+    view.refer_to(1)
+    mine = list(view.model.contestants)
+    for question in (2, 2):
+        welcome.questions[question].ask()
+        assert view.running and view.model.contestants != mine
+        view.bring_back()
+        assert view.model.contestants != mine, "not while it is measured"
+        view.stop()
+        until(qtbot, lambda: not view.running, MOST_MS)
+    window.panels.places.show_view(window.panels.compare)
+    back = find(window, "backCompareButton", QPushButton)
+    assert back.isVisible()
+    back.click()
+    assert view.model.contestants == mine and view.model.reference == 1
+    assert not back.isVisible()
+    find(window, "clearCompareButton", QPushButton).click()
+    assert view.model.contestants == []
+    back.click()
+    assert view.model.contestants == mine
 
 
 def test_a_kernel_of_ones_own_is_shown_where_it_can_be_changed(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -40,6 +42,20 @@ def find_draft(path: Path) -> Draft | None:
         return msgspec.json.decode(_place(str(path)).read_bytes(), type=Draft)
     except (OSError, msgspec.MsgspecError):
         return None
+
+
+def lost_drafts(roots: Iterable[Path]) -> list[Draft]:
+    """Return the drafts of files that are gone, of those that are or lie in ``roots``."""
+    places, found = [root.absolute() for root in roots], list[Draft]()
+    for place in sorted((data_folder() / FOLDER).glob("*.json")) if places else ():
+        try:
+            draft = msgspec.json.decode(place.read_bytes(), type=Draft)
+        except (OSError, msgspec.MsgspecError):
+            continue
+        path = Path(draft.path)
+        if any(path.is_relative_to(root) for root in places) and not os.path.exists(path):
+            found.append(draft)
+    return found
 
 
 def drop_draft(path: Path) -> None:

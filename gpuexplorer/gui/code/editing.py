@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -38,6 +39,14 @@ def file_of(workload: Workload, source: str) -> Path | None:
     if workload.is_own_model or not is_own(workload):
         return None
     return Path(workload.source.origin).absolute().parent / source
+
+
+def texts_of(workload: Workload) -> dict[Path, str]:
+    """Return the sources of a workload that can be shown and edited here, by their files."""
+    variants = workload.manifest.variants.values()
+    names = dict.fromkeys(step.source for variant in variants for step in variant.launch)
+    found = ((file_of(workload, name), name) for name in names)
+    return {path: workload.source.files[name] for path, name in found if path is not None}
 
 
 class Editing(QObject):
@@ -133,6 +142,31 @@ class Editing(QObject):
         if self._typed is None:
             return
         (path, text), self._typed = self._typed, None
+        self._note(path, text)
+        self._show({path: text})
+
+    def put(self, shown: Path, texts: Mapping[Path, str]) -> list[Path]:
+        """Put texts in place of those of some files, measured together; return which they were.
+
+        The one that is shown has its text already and is none of these; they can be undone once
+        they are shown.
+        """
+        if self._typed is not None and self._typed[0] != shown:
+            self.take()
+        self._pause.stop()
+        self._typed = None
+        before = {path: self._shown(path) for path in texts}
+        changed = {path: text for path, text in texts.items() if text != before[path]}
+        others = [path for path in changed if path != shown]
+        for path, text in changed.items():
+            self._note(path, text)
+        self._dropped |= {path: before[path] for path in others}
+        self._show(changed)
+        self.changed.emit()
+        return others
+
+    def _note(self, path: Path, text: str) -> None:
+        """Keep a file's text as its edits, or forget these where it is what the file holds."""
         draft = self._drafts.get(path)
         saved = draft.saved if draft is not None else self._shown(path)
         if text == saved:
@@ -140,7 +174,6 @@ class Editing(QObject):
         else:
             unasked = draft is not None and draft.unasked
             self._keep(Draft(path=str(path), text=text, saved=saved, unasked=unasked))
-        self._show(path, text)
 
     def _shown(self, path: Path) -> str:
         """Return the text of a file that is measured, which is what the user began with."""
@@ -190,14 +223,12 @@ class Editing(QObject):
             self._tell(error)
         self.changed.emit()
 
-    def _show(self, path: Path, text: str) -> None:
-        """Have a file's text measured in place of the one before."""
+    def _show(self, texts: Mapping[Path, str]) -> None:
+        """Have files' texts measured in place of those before."""
         experiment = self._session.experiment
-        before = experiment.workload
-        workloads = {
-            name: _with_text(workload, path, text)
-            for name, workload in experiment.workloads.items()
-        }
+        before, workloads = experiment.workload, experiment.workloads
+        for path, text in texts.items():
+            workloads = {name: _with_text(one, path, text) for name, one in workloads.items()}
         experiment.set_workloads(workloads)
         if experiment.workload.sha256 != before.sha256:
             self.bench.take(before, experiment.workload)
@@ -230,6 +261,13 @@ class Editing(QObject):
             return False
         self._forget(path)
         return True
+
+    def write_anew(self, drafts: Sequence[Draft]) -> bool:
+        """Write edits that were kept into their files, which are gone; False where that failed."""
+        paths = [Path(draft.path) for draft in drafts]
+        for path, draft in zip(paths, drafts, strict=True):
+            self._drafts.setdefault(path, draft)
+        return all(self.save(path) for path in paths)
 
     def may_close(self) -> bool:
         """Keep what was typed, and ask about edits that cannot be; False: the window stays."""
@@ -267,7 +305,7 @@ class Editing(QObject):
         if edits is not None:
             self._dropped[path] = edits
         self._forget(path)
-        self._show(path, text)
+        self._show({path: text})
         self.reverted.emit(path)
 
     def take_dropped(self, path: Path | None) -> str | None:

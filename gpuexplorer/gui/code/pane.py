@@ -9,12 +9,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QTextBrowser, QVBoxLayout, QWidget
 
 from gpuexplorer.core.language import as_is, tr
-from gpuexplorer.gui.code.editing import Editing
+from gpuexplorer.core.units import listed
+from gpuexplorer.gui.code.editing import Editing, texts_of
 from gpuexplorer.gui.code.find import FindBar
 from gpuexplorer.gui.code.messages import LineMessage
 from gpuexplorer.gui.code.versions import VersionStrip, differences
 from gpuexplorer.gui.code.view import CodeView
 from gpuexplorer.gui.info_dialog import InfoDialog
+from gpuexplorer.gui.notice import Notice
 from gpuexplorer.gui.plots.base import muted_label
 from gpuexplorer.gui.screen import open_size
 from gpuexplorer.search.versions import Version
@@ -120,18 +122,49 @@ class CodePane(QWidget):
         self.strip.show_versions(versions, [bench.registers_of(v) for v in versions])
 
     def _restore(self, version: Version) -> None:
-        """Put the text of a version in place of the present one, as one step of undo."""
-        text = None if self._path is None else version.workload.source.files.get(self._path.name)
-        if text is not None:
-            self.view.replace_text(text)
+        """Put the sources of a version in place of the present ones.
+
+        Of the one that is shown this is a step of undo, of the others once they are shown.
+        """
+        if self._path is None or self._workload is None:
+            return
+        held, present = version.workload.source.files, self._workload.source.files
+        texts = {path: held[path.name] for path in texts_of(self._workload) if path.name in held}
+        if (text := texts.get(self._path)) is not None:
+            if text != self.view.text:
+                self.view.replace_text(text)
             self.view.setFocus()
+        names = [path.name for path in self._editing.put(self._path, texts)]
+        here = {path.name for path in texts}
+        left = [n for n in held if n not in here and present.get(n, held[n]) != held[n]]
+        self._tell_restored(version, names, left)
+
+    def _tell_restored(self, version: Version, others: list[str], left: list[str]) -> None:
+        """Say in which sources a version is back beside the one that is shown, and which not."""
+        said, number = [], version.number
+        if others:
+            names = listed(others)
+            said.append(
+                f"Version {number} is back in {names} as well; Ctrl+Z goes back in each source by "
+                "itself."
+            )
+        if left:
+            names = listed(left)
+            said.append(
+                f"Version {number} had another text of {names}, which stays as it is: it cannot be "
+                "edited here."
+            )
+        if said:
+            kind = "warning" if left else "info"
+            self._editing.notice.emit(Notice(kind, " ".join(said)))
 
     def _compare(self, version: Version) -> None:
-        """Show what changed from a version to the present text."""
-        if self._path is not None:
+        """Show what changed from a version to the present texts of its sources."""
+        if self._path is not None and self._workload is not None:
+            present = {**self._workload.source.files, self._path.name: self.view.text}
             dialog = InfoDialog(self, "differences", f"From version {version.number} on")
             dialog.text.setLineWrapMode(QTextBrowser.LineWrapMode.NoWrap)
-            words = differences(self._path, version, self.view.text)
+            words = differences(version, present)
             dialog.text.setFontFamily(self.view.font().family())
             dialog.text.setPlainText(as_is(words))
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

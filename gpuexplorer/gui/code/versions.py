@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QObject, QSignalBlocker, QSize, Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import QResizeEvent
@@ -80,8 +79,8 @@ class VersionBench(QObject):
         self._registers: dict[tuple[str, str], Registers] = {}
         """Of each source's hash and variant, as it was compiled last."""
         self._job: VersionJob | None = None
-        self._waiting: tuple[Workload, Workload] | None = None
-        """A version, and the one before it, that come after the present one."""
+        self._waiting: tuple[Workload, Workload, RunRequest] | None = None
+        """The one before a version and it, which comes after the present one, and its knobs."""
 
     def of(self, workload: Workload) -> list[Version]:
         """Return the versions of a workload so far."""
@@ -136,14 +135,16 @@ class VersionBench(QObject):
                     self._registers[key] = registers
         self.changed.emit()
 
-    def take(self, before: Workload, workload: Workload) -> None:
+    def take(self, before: Workload, workload: Workload, request: RunRequest | None = None) -> None:
         """Measure a version in turns with the last one that ran; live measuring goes on after it.
 
-        A version that is being measured gives way: it was edited on.
+        A version that is being measured gives way: it was edited on. ``request`` is of the knobs
+        when this was asked for; without it they are those of now.
         """
         session = self._session
+        request = request or session.experiment.knobs.request()
         if self._job is not None:
-            self._waiting = (before, workload)
+            self._waiting = (before, workload, request)
             self._job.cancel()
             return
         devices = session.experiment.devices
@@ -156,9 +157,8 @@ class VersionBench(QObject):
         if versions.last_good is None:
             self._begin(versions, before)
         self._job = VersionJob(
-            session.worker, versions, workload, devices, session.experiment.knobs.request(),
-            session.store.find,
-        )  # fmt: skip
+            session.worker, versions, workload, devices, request, session.store.find
+        )
         self._job.ended.connect(self._ended)
         if not session.jobs.begin(self._job):
             self._job = None
@@ -301,8 +301,13 @@ def _item(version: Version, registers: Registers | None, parent: QListWidget) ->
     return item
 
 
-def differences(path: Path, version: Version, text: str) -> str:
-    """Return what changed from a version to a text, as ``diff -u`` writes it."""
-    before = version.workload.source.files.get(path.name, "")
-    found = differing(before, text, f"version {version.number}", "the present text")
-    return found or "There is no difference."
+def differences(version: Version, texts: Mapping[str, str]) -> str:
+    """Return what changed from a version to the texts of its sources, as ``diff -u`` writes it."""
+    found, number = [], version.number
+    for name, text in texts.items():
+        before = version.workload.source.files.get(name, "")
+        names = f"version {number}", "the present text"
+        if len(texts) > 1:
+            names = f"version {number}: {name}", f"the present text: {name}"
+        found.append(differing(before, text, *names))
+    return "\n".join(filter(None, found)) or "There is no difference."

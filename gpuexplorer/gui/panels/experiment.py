@@ -360,9 +360,9 @@ class ExperimentPanel(ScrollArea):
 
     def _rebuild_sizes(self) -> None:
         for row in self._size_rows.values():
-            row.blockSignals(True)  # half a number typed for another workload is no size
+            row.box.blockSignals(True)  # half a number typed for another workload is no size
             self._sizes.removeWidget(row)
-            row.hide()
+            row.hide()  # which ends a drag
             row.deleteLater()
         self._size_rows = {}
         experiment = self._experiment

@@ -23,6 +23,7 @@ from gpuexplorer.gui.model.ghosts import StoredRun, ghost_of
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.history_columns import against_baseline, baseline_key
 from gpuexplorer.gui.notice import Notice, capital
+from gpuexplorer.gui.panels.history_chosen import Chosen
 from gpuexplorer.gui.panels.history_model import HistoryModel
 from gpuexplorer.gui.panels.history_notes import NotesDialog
 from gpuexplorer.gui.panels.history_table import MAX_CHOSEN, HistoryTable
@@ -124,7 +125,7 @@ class HistoryActions(QObject):
         }
         table.action_asked.connect(self.ask)
         table.menu_asked.connect(self.open_menu)
-        table.star_clicked.connect(lambda row: self._do("star", [row]))
+        table.star_clicked.connect(lambda row: self._do("star", model.view.query, [row]))
         table.tip_wanted.connect(self._tip)
 
     # ---- asking
@@ -134,21 +135,30 @@ class HistoryActions(QObject):
         if wanted == "undo":
             self.undo()
             return
-        places = self._table.chosen_places()
+        self._ask_of(self._chosen(), wanted)
+
+    def _chosen(self) -> Chosen:
+        """Return the chosen rows, or the current one, whatever is chosen later."""
+        places, number = self._table.chosen_places(), self._table.chosen_count()
         current = self._table.currentIndex()
         if not places and current.isValid():
-            places = [current.row()]
-        if len(places) > MAX_CHOSEN:
-            self.message.emit(
-                f"{count(self._table.chosen_count())} runs are chosen; "
-                f"choose {count(MAX_CHOSEN)} at most."
-            )
-        elif places:
-            lost = partial(self.message.emit, LOST)
-            self._model.with_rows(places, partial(self._do, wanted), lost)
+            places, number = [current.row()], 1
+        return Chosen(self._model, places, number)
 
-    def _do(self, wanted: str, rows: Rows) -> None:
-        """Do something with rows; with a group's row it is done with its runs, or its view."""
+    def _ask_of(self, chosen: Chosen, wanted: str) -> None:
+        """Do something with rows that were chosen before."""
+        if chosen.number > MAX_CHOSEN:
+            self.message.emit(
+                f"{count(chosen.number)} runs are chosen; choose {count(MAX_CHOSEN)} at most."
+            )
+        elif chosen.number:
+            chosen.use(partial(self._do, wanted, chosen.query), partial(self.message.emit, LOST))
+
+    def _do(self, wanted: str, query: Query, rows: Rows) -> None:
+        """Do something with rows; with a group's row it is done with its runs, or its view.
+
+        The runs of a group are those that ``query`` is for.
+        """
         groups = [row.group for row in rows if row.folded is not None and row.group is not None]
         if not groups:
             self._does[wanted](rows)
@@ -157,7 +167,6 @@ class HistoryActions(QObject):
         elif wanted in OF_ONE_RUN:
             self.message.emit("This takes one run: → shows the runs of the group.")
         else:
-            query = self._model.view.query
 
             def got(found: Rows) -> None:
                 alone = (row for row in rows if row.folded is None)
@@ -178,7 +187,8 @@ class HistoryActions(QObject):
         menu.popup(at)
 
     def menu(self) -> QMenu:
-        """Return the menu for the chosen runs."""
+        """Return the menu for the runs that are chosen now, whatever is chosen by the click."""
+        held = self._chosen()
         chosen = self._table.chosen_count()
         one = chosen == 1
         place = self._table.chosen_places()[0] if one else -1
@@ -230,7 +240,7 @@ class HistoryActions(QObject):
                 action.setShortcut(QKeySequence(keys))
                 action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.setEnabled(possible)
-            action.triggered.connect(lambda _=False, wanted=wanted: self.ask(wanted))
+            action.triggered.connect(lambda _=False, wanted=wanted: self._ask_of(held, wanted))
             menu.addAction(action)
         return menu
 

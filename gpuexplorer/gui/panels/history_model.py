@@ -293,6 +293,12 @@ class HistoryModel(QAbstractTableModel):
         """Return the place of a run among those that are known."""
         return self._pages.find(run_id)
 
+    def latest(self, row: Row) -> Row:
+        """Return a row with its latest figures, as far as they are known."""
+        place = self.find(row.id)
+        now = self.row(place) if place is not None else None
+        return now if now is not None else row
+
     def stored(self, row: Row) -> bool:
         """Return whether the store holds a run."""
         return row.id not in self._fresh or row.id in self._held

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QFocusEvent, QHelpEvent, QHideEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QToolTip
 
 from gpuexplorer.core.config import Block
@@ -54,7 +54,16 @@ class MapCanvas(MapDrawing):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """End a drag."""
-        if self._dragging and event.button() == Qt.MouseButton.LeftButton:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._let_go()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """End a drag, for no release reaches what is hidden."""
+        self._let_go()
+        super().hideEvent(event)
+
+    def _let_go(self) -> None:
+        if self._dragging:
             self._dragging = False
             self.gesture.emit(False)
 

@@ -26,7 +26,7 @@ from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exported
 from gpuexplorer.gui.model.compare import CompareModel
-from gpuexplorer.gui.model.compare_file import HeldComparison
+from gpuexplorer.gui.model.compare_file import HeldComparison, ListedContestant
 from gpuexplorer.gui.model.engines import EnginesModel
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.session import Session
@@ -71,6 +71,10 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         self._long_agreed = False
         self._told = ""
         """What happened last."""
+        self._aside: HeldComparison | None = None
+        """What others took the place of, until it is brought back."""
+        self._passing: list[ListedContestant] = []
+        """Those that nobody chose: a question or a lesson put them here."""
         self.bar = CompareBar()
         self.result = ResultPage(
             "compare", "Time ratios with their 95 % intervals", self._noun, self.model.words_of,
@@ -95,7 +99,7 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         bar, table = self.bar, self.result.table
         for button, act in (
             (bar.add_knobs, self.add_present), (bar.add_pins, self.add_pinned),
-            (bar.clear, self.clear),
+            (bar.clear, self.clear), (bar.back, self.bring_back),
         ):  # fmt: skip
             button.clicked.connect(lambda _=False, act=act: act())
         bar.elsewhere.aboutToShow.connect(self._fill_elsewhere)
@@ -185,9 +189,29 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
             self._changed()
 
     def clear(self) -> None:
-        """Take all out."""
+        """Take all out; they can be brought back."""
+        self._set_aside()
         self.model.clear()
         self._changed()
+
+    def put_instead(self, configs: Sequence[RunConfig]) -> None:
+        """Have what a question or a lesson compares in place of the present ones."""
+        self.clear()
+        self.add_configs(configs)
+        self._passing = list(self.model.contestants)
+
+    def bring_back(self) -> None:
+        """Have those again that others took the place of."""
+        held = self._aside
+        if held is not None and not self.running:
+            self._aside = None
+            self.show_held(held)
+
+    def _set_aside(self) -> None:
+        """Keep those who take part for being brought back, unless nobody chose them."""
+        held = self.model.snapshot()
+        if held is not None and list(held.contestants) != self._passing:
+            self._aside = held
 
     def refer_to(self, place: int) -> None:
         """Hold the others against this one; what was measured is kept."""
@@ -344,6 +368,7 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         self.bar.show_state(
             running=self.running, can_add=session.config is not None,
             pins=bool(session.live_model.pins), some=bool(self.model.contestants),
+            back=self._aside is not None,
         )  # fmt: skip
         for action in self.actions_of_row[:2]:
             action.setEnabled(not self.running)
@@ -368,7 +393,8 @@ class CompareView(JobControl[HeldComparison, WantedComparison]):
         return self.model.snapshot()
 
     def show_held(self, held: HeldComparison | None) -> None:
-        """Show another comparison; None: nobody takes part."""
+        """Show another comparison; None: nobody takes part. The present one can be brought back."""
+        self._set_aside()
         self.model.show(held)
         at = self.bar.same.findData(self.model.tolerance)
         if at >= 0:

@@ -38,6 +38,10 @@ class CompareBar(TwoLines):
         self.add_elsewhere.setMenu(self.elsewhere)
         self.add_pins = button("Add pins", "addPinsButton", "Add every pinned run")
         self.clear = button("Clear", "clearCompareButton", "Take all out")
+        self.back = button(
+            "Bring back", "backCompareButton", "Have those again that were here before these"
+        )
+        self.back.hide()
         self.same = ListBox("sameWithinBox", "Ratios this near to 1 count as the same")
         for tolerance in TOLERANCES:
             self.same.addItem(tr(f"same within {percent(tolerance)}"), tolerance)
@@ -49,13 +53,19 @@ class CompareBar(TwoLines):
         self.budget.setCurrentIndex(self.budget.findData(AT_MOST_S))
         super().__init__(
             (self.add_knobs, self.add_elsewhere, self.add_pins, self.clear),
-            (self.same, self.budget),
+            (self.back, self.same, self.budget),
         )
 
-    def show_state(self, *, running: bool, can_add: bool, pins: bool, some: bool) -> None:
-        """Show what can be done now; ``some``: whether anything takes part."""
+    def show_state(
+        self, *, running: bool, can_add: bool, pins: bool, some: bool, back: bool
+    ) -> None:
+        """Show what can be done now.
+
+        ``some``: whether anything takes part; ``back``: whether others can be brought back.
+        """
+        self.back.setVisible(back)
         for widget, able in (
             (self.add_knobs, can_add), (self.add_elsewhere, can_add), (self.add_pins, pins),
-            (self.clear, some), (self.same, True), (self.budget, True),
+            (self.clear, some), (self.back, back), (self.same, True), (self.budget, True),
         ):  # fmt: skip
             widget.setEnabled(able and not running)

@@ -10,6 +10,7 @@ from PySide6.QtGui import (
     QColor,
     QFontMetrics,
     QHelpEvent,
+    QHideEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -111,10 +112,18 @@ class SnapSlider(QSlider):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """End a drag."""
+        self._let_go()
+        event.accept()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """End a drag, for no release reaches what is hidden."""
+        self._let_go()
+        super().hideEvent(event)
+
+    def _let_go(self) -> None:
         if self.isSliderDown():
             self.setSliderDown(False)
             self.gesture_ended.emit()
-        event.accept()
 
     def _drag(self, event: QMouseEvent) -> None:
         fine = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
