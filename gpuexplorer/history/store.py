@@ -199,11 +199,6 @@ class Store(Closing):
         with self._database.write(seen=False) as connection:
             sql.live.append(connection, run_id, samples)
 
-    def take_back(self, run_id: str) -> None:
-        """Remove a run that was begun and will not be finished, for good."""
-        with self._database.write() as connection:
-            sql.live.take_back(connection, run_id)
-
     def finish(self, result: RunResult) -> None:
         """Make a run that was begun a finished one; its samples are those of the document."""
         self.add(result)
