@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Slot
 
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.statistics import Summary
-from gpuexplorer.core.units import plural, quantity
+from gpuexplorer.core.units import quantity, samples_words
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, EngineReady
 from gpuexplorer.engine.errors import error_of
@@ -174,13 +174,7 @@ class Listener(QObject):
         elif isinstance(event, protocol.Finished):
             session.end_current(event.stopped_by)
             if not session.jobs.measuring:  # else it says what the job does
-                session.say(
-                    plural(
-                        run.trace.total,
-                        "stopped after {number} launch",
-                        "stopped after {number} launches",
-                    )
-                )
+                session.say(f"stopped after {samples_words(run.trace.total)}")
         elif isinstance(event, protocol.Counted):
             session.live_model.count(event.counters)
             session.say("analysed")
