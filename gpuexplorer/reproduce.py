@@ -128,5 +128,5 @@ def python_script(
         f"{lines}"
         ")\n"
         "timing = result.timing\n"
-        'print(f"median {timing.median_s * 1e6:.3f} µs of {timing.samples} launches")\n'
+        'print(f"median {timing.median_s * 1e6:.3f} µs of {timing.samples} samples")\n'
     )

@@ -16,7 +16,7 @@ from gpuexplorer.core.series.thin import Counts, busy_s, figures, pauses
 from gpuexplorer.core.units import count, percent, plural, quantity
 
 MAX_POINTS = 2000
-"""Points of one trace; those of longer ones stand for several launches, and the chart says so."""
+"""Points of one trace; those of longer ones stand for several samples, and the chart says so."""
 BINS = 60
 LOG_ABOVE = 8.0
 """Medians this many times apart go on a logarithmic axis."""
@@ -74,9 +74,9 @@ def columns(x: Floats, y: Floats, most: int = MAX_POINTS) -> tuple[Floats, Float
 
 
 def trace_series(result: RunResult, name: str, role: Role, colour: int) -> tuple[list[Series], int]:
-    """Return what draws a run's launches in order, and how many launches a point stands for.
+    """Return what draws a run's samples in order, and how many samples a point stands for.
 
-    Up to ``MAX_POINTS`` a point is a launch. Beyond, a band reaches from the least to the greatest
+    Up to ``MAX_POINTS`` a point is a sample. Beyond, a band reaches from the least to the greatest
     of each stretch, another over its middle nine tenths, and the line follows its median. A pause
     interrupts them.
     """
@@ -105,7 +105,7 @@ def timing_row(
     """
     runs = [result, *pinned]
     samples = [np.asarray(r.samples_s, dtype=np.float64) for r in runs]
-    notes: list[str] = []
+    notes = words.means_words(runs)
     medians = [r.timing.median_s for r in runs]
     log = min(medians) > 0 and max(medians) / min(medians) > LOG_ABOVE
     low, high = _time_range(samples, log)
@@ -114,8 +114,8 @@ def timing_row(
         notes.append(
             plural(
                 outside,
-                "{number} of {all} launches lies outside the range shown; the longest took {most}.",
-                "{number} of {all} launches lie outside the range shown; the longest took {most}.",
+                "{number} of {all} samples lies outside the range shown; the longest is {most}.",
+                "{number} of {all} samples lie outside the range shown; the longest is {most}.",
                 all=count(sum(map(len, samples))),
                 most=quantity(max(float(s.max()) for s in samples), "s"),
             )
@@ -137,7 +137,7 @@ def timing_row(
         trace.append(series("", "hline", role, y=[medians[slot]], colour=slot))
     if max(stretches) > 1:
         notes.append(
-            f"The trace is thinned: of every {count(max(stretches))} launches it shows all as a "
+            f"The trace is thinned: of every {count(max(stretches))} samples it shows all as a "
             "pale band, the middle 90 % as a darker one, and the median as a line. All count in "
             "the figures and the distribution."
         )
@@ -161,7 +161,7 @@ def timing_row(
         ),
         Panel(
             title="Distribution",
-            x=Axis(label="share of launches", unit="%", low=0.0),
+            x=Axis(label="share of samples", unit="%", low=0.0),
             y=time_axis,
             series=tuple(shares),
             share_y=True,
@@ -171,7 +171,7 @@ def timing_row(
 
 
 def _time_range(samples: list[Floats], log: bool) -> tuple[float, float]:
-    """Return a range that holds nearly every launch: single outliers may lie outside."""
+    """Return a range that holds nearly every sample: single outliers may lie outside."""
     low = min(float(s.min()) for s in samples)
     high = max(
         min(float(s.max()), float(np.quantile(s, OUTLIER_QUANTILE, method="lower")) * 1.3)

@@ -62,7 +62,7 @@ class Line:
         if self.verdict is None:
             return "reference"
         if not self.ratio:
-            return "too few launches" if self.apart else "too few rounds"
+            return "too few samples" if self.apart else "too few rounds"
         if not (self.low and self.high):
             return self.verdict
         if self.verdict == "same":
@@ -168,7 +168,7 @@ def line_words(line: Line, reference: str) -> str:
     if line.verdict is None:
         return f"{line.label}\nThe reference: the others' times are divided by its."
     if line.apart and not line.ratio:
-        return f"{line.label}\nToo few launches for an interval of the ratio."
+        return f"{line.label}\nToo few samples for an interval of the ratio."
     if not (line.ratio and line.low and line.high):
         return (
             f"{line.label}\nToo few rounds for a ratio yet: eight are needed, and fewer where "

@@ -59,8 +59,8 @@ def facts(result: RunResult) -> list[tuple[str, str, str]]:
         rows.append(("kernel", "", resources))
     if timing.outliers and not any("outliers" in said for said in timing.warnings):
         outliers = (
-            f"{count(timing.outliers)} of {count(timing.samples)} launches took far longer than "
-            "the rest; they are counted in"
+            f"{count(timing.outliers)} of {count(timing.samples)} samples are far longer than the "
+            "rest; they are counted in"
         )
         rows.append(("outliers", "", outliers))
     if timing.dropped:
@@ -77,9 +77,8 @@ def dropped_words(samples: int) -> str:
     """Return what is said of samples that were measured and lost."""
     return plural(
         samples,
-        "{number} launch was timed and lost, because samples came faster than they were taken in",
-        "{number} launches were timed and lost, because samples came faster than they were taken "
-        "in",
+        "{number} sample was lost, because samples came faster than they were taken in",
+        "{number} samples were lost, because samples came faster than they were taken in",
     )
 
 

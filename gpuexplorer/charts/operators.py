@@ -22,7 +22,8 @@ FAMILY_COLOURS: dict[Family, int] = {
 """Slots in the palette; the one past its end is drawn in grey, here and in the window."""
 OTHER = FAMILY_COLOURS["other"]
 DRAWN_SHARE = 1 / 4000
-"""Calls shorter than this part of the iteration are no wider than a dot and are left out."""
+"""Calls shorter than this part of the iteration are no wider than a dot and are left out, which a
+note says."""
 TABLE_ROWS = 14
 NAME_LETTERS = 44
 _BACKWARD = "autograd::engine::evaluate_function: "
@@ -39,8 +40,40 @@ def operator_chart(profile: OperatorProfile, *, title: str = "") -> ChartSpec:
         title=f"Operators: {title or profile.config.workload}",
         subtitle=f"{config_words(profile.config)}\n{where}",
         rows=((flame_panel(profile),), (table_panel(profile),)),
-        notes=tuple(notes(profile)),
+        notes=(*notes(profile), *left_out(profile)),
     )
+
+
+def left_out(profile: OperatorProfile) -> list[str]:
+    """Return in a sentence what is too short for the flame chart; empty where nothing is.
+
+    The time of a call within one that is left out counts with that one.
+    """
+    least_s = _least_s(profile)
+    number, together_s = 0, 0.0
+    is_gone: dict[tuple[int, int], bool] = {}
+    for call in profile.calls:  # in order of start, so that the latest one above is around it
+        within = is_gone.get((call.track, call.depth - 1), False)
+        gone = is_gone[call.track, call.depth] = call.duration_s < least_s
+        number += gone
+        together_s += call.duration_s if gone and not within else 0.0
+    if not number:
+        return []
+    return [
+        plural(
+            number,
+            "{number} call shorter than {least} is left out of the flame chart; it took {time}.",
+            "{number} calls shorter than {least} are left out of the flame chart; they took "
+            "{time} together.",
+            least=quantity(least_s, "s"),
+            time=quantity(together_s, "s"),
+        )
+    ]
+
+
+def _least_s(profile: OperatorProfile) -> float:
+    """Return what a call takes at least that the flame chart draws."""
+    return profile.iteration_s * DRAWN_SHARE
 
 
 def notes(profile: OperatorProfile) -> list[str]:
@@ -67,7 +100,7 @@ def level_of(profile: OperatorProfile) -> list[int]:
 def flame_panel(profile: OperatorProfile) -> Panel:
     """Return the nested calls over time, a colour for each kind of work."""
     begins = level_of(profile)
-    least_s = profile.iteration_s * DRAWN_SHARE
+    least_s = _least_s(profile)
     drawn = [call for call in profile.calls if call.duration_s >= least_s]
     kinds: dict[Family, list[Call]] = defaultdict(list)
     families = [family(name) for name in profile.names]

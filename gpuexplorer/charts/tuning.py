@@ -9,7 +9,7 @@ from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, series
 from gpuexplorer.charts.words import knob_words
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.tuning import Evaluation, Finalist, Outcome, Tuning
-from gpuexplorer.core.units import plural, quantity, speed
+from gpuexplorer.core.units import plural, quantity, samples_words, speed
 from gpuexplorer.core.verdict import verdict_of
 
 LEAST_SHOWN = 10
@@ -208,7 +208,7 @@ def best_so_far(evaluations: Sequence[Evaluation]) -> tuple[list[float], list[fl
 
 def evaluation_words(evaluation: Evaluation) -> str:
     """Return one configuration that was tried in words."""
-    samples = plural(evaluation.samples, "{number} launch", "{number} launches")
+    samples = samples_words(evaluation.samples)
     lines = [
         f"{evaluation.number}: {knob_words(evaluation.config)}",
         f"{quantity(evaluation.median_s, 's')}, median of {samples}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from gpuexplorer.analysis.disturbance import cores_of, disturbance
@@ -13,7 +13,7 @@ from gpuexplorer.core.result import RunResult, Verification
 from gpuexplorer.core.series.examine import UNCERTAIN
 from gpuexplorer.core.statistics import relative_error
 from gpuexplorer.core.text import visible
-from gpuexplorer.core.units import listed, percent, plural, quantity, samples_words, span
+from gpuexplorer.core.units import count, listed, percent, plural, quantity, samples_words, span
 
 STOPPED = {
     "time": "the time was up",
@@ -197,9 +197,9 @@ def timing_words(result: RunResult) -> str:
 
 
 def noise_words(result: RunResult) -> str:
-    """Return the median, its interval and the spread of single launches."""
+    """Return the median, its interval and the spread of the samples."""
     timing = result.timing
-    spread = f"90 % of launches took {quantity(timing.p05_s, 's')} to {quantity(timing.p95_s, 's')}"
+    spread = f"90 % of samples are {quantity(timing.p05_s, 's')} to {quantity(timing.p95_s, 's')}"
     interval = (
         f"Median {median_words(result)}, with its 95 % interval"
         if timing.ci95_low_s is not None
@@ -208,6 +208,21 @@ def noise_words(result: RunResult) -> str:
     cause = cause_words(result)
     found = f"{interval}; {spread}; {cause}." if cause else f"{interval}; {spread}."
     return f"{found} SUSPECT: {timing.suspect}." if timing.suspect else found
+
+
+def means_words(results: Iterable[RunResult]) -> list[str]:
+    """Return of how many launches samples are the means, in a sentence; empty where of one each."""
+    numbers = sorted({b.launches_each for result in results for b in result.batches if b.samples})
+    if not numbers or numbers[-1] == 1:
+        return []
+    most = count(numbers[-1])
+    return [
+        f"Each sample is the mean of {most} launches."
+        if len(numbers) == 1
+        else f"Samples are means of {count(numbers[0])} to {most} launches."
+        if numbers[0] > 1
+        else f"Samples are of one launch, or means of up to {most}."
+    ]
 
 
 def cause_words(result: RunResult) -> str:

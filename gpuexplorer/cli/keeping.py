@@ -89,8 +89,9 @@ def in_history(words: Sequence[str], options: argparse.Namespace) -> str:
 class LiveKeeping(Closing):
     """Writes a long run's samples in chunks while it goes, so that they outlive this program.
 
-    What fails here fails again when the run is kept as a whole, and is said then. A run that was
-    prepared again, to be timed in another way, begins anew under its new id.
+    What fails here fails again when the run is kept as a whole, and is said then. Where a run was
+    prepared again, to be timed in another way, what it had sampled is a run that is over, and what
+    follows another.
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -98,8 +99,8 @@ class LiveKeeping(Closing):
         self._store: Store | None = None
         self._due = time.monotonic() + LONG_S
         self._last: Samples | None = None
-        self._begun = ""
-        """The id under which the history has a part of the run."""
+        self._begun: RunRecord | None = None
+        """That of which the history has a part."""
 
     def close(self) -> None:
         """End what it holds."""
@@ -109,13 +110,13 @@ class LiveKeeping(Closing):
     @property
     def has_begun(self) -> bool:
         """Whether the history has a part of the run already."""
-        return bool(self._begun)
+        return self._begun is not None
 
     def take(self, record: RunRecord | None) -> None:
         """Write what a run has sampled since the last time, if that is due."""
         if self._off or record is None:
             return
-        anew = self._begun not in ("", record.id)
+        anew = self._begun not in (None, record)
         if time.monotonic() < self._due and not anew:
             return
         self._due = time.monotonic() + CHUNK_S
@@ -136,11 +137,11 @@ class LiveKeeping(Closing):
             from gpuexplorer.history.store import Store
 
             self._store = Store.open()
-        if self._begun != record.id:
-            if self._begun:
-                self._store.take_back(self._begun)
-            self._begun = ""
+        if self._begun is not record:
+            if self._begun is not None:
+                self._store.finish(self._begun.result(listed=False))
+            self._begun = None
             self._store.begin(record)
-            self._begun = record.id
+            self._begun = record
         self._store.append(record.id, unpacked(packed(new[::-1])))
         self._last = new[0]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from gpuexplorer.analysis.advice.choose import advise
@@ -27,6 +28,7 @@ from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.units import samples_words
 from gpuexplorer.engine.accesses import count_requests
 from gpuexplorer.engine.protocol import MAX_NOISE
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import RunProgress
 from gpuexplorer.engine.situation import situation_of
 from gpuexplorer.exchange import run_json, write_csv
@@ -70,6 +72,7 @@ def command(options: argparse.Namespace) -> int:
         interrupted = False
         failure: ExplorerError | None = None
         counters = None
+        sampled: RunRecord | None = None
         keeping = LiveKeeping(options)
         try:
             with run_progress(config_words(config)) as progress, keeping:
@@ -81,18 +84,19 @@ def command(options: argparse.Namespace) -> int:
                 if options.ncu:  # first: where it cannot be had, nothing is measured in vain
                     counters = session.count(config, workload, on_progress=progress)
                 how = RunOptions(seconds=seconds, max_noise=max_noise, allow_long=options.yes)
-                record = session.measure(config, workload, how, on_progress=look)
+                sampled = session.measure(config, workload, how, on_progress=look)
         except KeyboardInterrupt:
-            sampled = session.record
-            if sampled is None:
-                say("gpuexplorer: stopped before the first sample")
-                return EXIT_INTERRUPTED
-            record, interrupted = sampled, True
+            sampled, interrupted = session.record, True
         except ExplorerError as error:
-            sampled = session.record
-            if sampled is None or (isinstance(error, WrongResult) and not keeping.has_begun):
-                raise
-            record, failure = sampled, error
+            sampled, failure = session.record, error
+        _keep_earlier(session.earlier, options)
+        is_wrong = isinstance(failure, WrongResult) and not keeping.has_begun
+        if failure is not None and (sampled is None or is_wrong):
+            raise failure
+        if sampled is None:
+            say("gpuexplorer: stopped before the first sample")
+            return EXIT_INTERRUPTED
+        record = sampled
         record.count(counters)
         if not interrupted and failure is None:
             with run_progress(config_words(config)) as progress:
@@ -109,6 +113,26 @@ def command(options: argparse.Namespace) -> int:
         code = report(failure, verbose=options.verbose)
         say(f"gpuexplorer: the run ended early, after {samples_words(result.timing.samples)}")
     return code
+
+
+@interrupts_held()
+def _keep_earlier(earlier: Sequence[RunRecord], options: argparse.Namespace) -> None:
+    """Keep what was sampled before the way a run was timed stopped working, and say so."""
+
+    def is_kept(result: RunResult) -> bool:
+        keep([result], options)
+        return not options.no_history
+
+    for record in earlier:
+        kept = Delivery().besides("the run is not kept", partial(is_kept, record.result()))
+        samples, run = samples_words(record.samples), record.id[:8]
+        say(
+            f"gpuexplorer: the way it was timed stopped working after {samples}, kept as run "
+            f"{run}; from then on it was timed in another way"
+            if kept
+            else f"gpuexplorer: the way it was timed stopped working after {samples}, not kept; "
+            "from then on it was timed in another way"
+        )
 
 
 @interrupts_held()

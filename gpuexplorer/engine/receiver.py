@@ -46,6 +46,9 @@ class Receiver:
         """The step that the engine is at."""
         self.record: RunRecord | None = None
         """What was sampled so far; None until the run is prepared."""
+        self.earlier: list[RunRecord] = []
+        """What was sampled before it was prepared again, in the order of time: runs of their own,
+        for samples of two ways to time them never stand in one series."""
         self.counters: Counters | None = None
         self.profile: OperatorProfile | None = None
         self.accesses: AccessProfile | None = None
@@ -130,6 +133,9 @@ class Receiver:
 
     def _prepared(self, prepared: protocol.Prepared) -> None:
         """Begin a record; a run that is prepared again is timed in another way from there on."""
+        if self.record is not None and self.record.samples:
+            self.record.end("timing")
+            self.earlier.append(self.record)
         self.record = RunRecord(prepared, max_noise=self._options.max_noise)
         if self._ceilings is not None:
             self.record.ceilings = self._ceilings(prepared.device)

@@ -219,6 +219,11 @@ class EngineSession(Closing):
         record = self._receiver.record if self._receiver is not None else None
         return record if record is not None and record.samples else None
 
+    @property
+    def earlier(self) -> list[RunRecord]:
+        """What the latest run had sampled when the way it was timed stopped working, as runs."""
+        return self._receiver.earlier if self._receiver is not None else []
+
     def _raise_error(self) -> None:
         """Raise what is wrong with the engine itself."""
         if self._cannot_start is not None:

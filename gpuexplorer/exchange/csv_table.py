@@ -11,6 +11,8 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Sheet
 from gpuexplorer.core.text import visible
@@ -68,8 +70,11 @@ def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[obje
 def cell(value: object) -> object:
     """Return a cell that no spreadsheet takes for a formula, and no terminal for an order.
 
-    Ends of lines are one character, which the writer quotes; it does not quote another.
+    Ends of lines are one character, which the writer quotes; it does not quote another. A list is
+    one of JSON, so that its texts can be told apart whatever is in them.
     """
+    if isinstance(value, list):
+        value = msgspec.json.encode(value).decode()
     if not isinstance(value, str):
         return value
     words = visible(value.replace("\r\n", "\n").replace("\r", "\n"))

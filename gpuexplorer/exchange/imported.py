@@ -76,18 +76,22 @@ def foreign_run(
     method: str,
     warnings: Sequence[str] = (),
     compile_s: float | None = None,
-    throughput: Throughput | None = None,
+    moved_B: float | None = None,
     traffic: Sequence[Traffic] = (),
     telemetry: TelemetrySummary | None = None,
 ) -> RunResult:
     """Return the document of a run that another program measured.
 
-    Figures are computed from ``samples_s`` as for our own runs; what the file does not say is None.
+    Figures are computed from ``samples_s`` as for our own runs, the bandwidth from the bytes that a
+    launch moves; what the file does not say is None.
     The id follows from the content, so that a file imported twice is recognised.
     """
     values = np.asarray(samples_s, dtype=np.float64)
     summary = examine(values)
     error = summary.relative_error
+    bandwidth_B_per_s = None
+    if moved_B is not None and summary.median_s > 0:
+        bandwidth_B_per_s = moved_B / summary.median_s
     content = msgspec.json.encode(
         [origin.program, origin.what, config, device.id, device.name], order="sorted"
     )
@@ -117,7 +121,7 @@ def foreign_run(
         samples_s=values.tolist(),
         batches=[],
         phases_s=Phases(compile=compile_s, kernel=summary.median_s),
-        throughput=throughput or Throughput(flop_per_s=None, bandwidth_B_per_s=None),
+        throughput=Throughput(flop_per_s=None, bandwidth_B_per_s=bandwidth_B_per_s),
         traffic=list(traffic),
         verification=None,
         resources=Resources(),

@@ -113,6 +113,7 @@ def _column(arrow: Any, values: npt.NDArray[Any] | None, count: int, kind: Any) 
 def _runs(arrow: Any, results: Sequence[RunResult], labels: Mapping[str, Label]) -> Any:
     types = {
         str: arrow.string(), int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_(),
+        list: arrow.list_(arrow.string()),
     }  # fmt: skip
     rows = [run_row(result, labels.get(result.id)) for result in results]
     columns = {

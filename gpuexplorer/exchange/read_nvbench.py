@@ -12,7 +12,7 @@ import binascii
 import math
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,9 @@ from gpuexplorer.core.result import (
     Origin,
     RunResult,
     TelemetrySummary,
-    Throughput,
     Traffic,
 )
+from gpuexplorer.core.units import plural
 from gpuexplorer.exchange.files import read_error
 from gpuexplorer.exchange.guard import decode_any, look_over, not_readable
 from gpuexplorer.exchange.imported import (
@@ -52,6 +52,7 @@ MOST_DOCUMENT_B = 256 << 20
 MEASURES = (
     ("cold", "gpu", "isolated launches timed with CUDA events"),
     ("cold", "cpu", "isolated launches timed on the host"),
+    ("batch", "gpu", "batched launches timed with CUDA events"),
     ("cpu_only", "cpu", "timed on the host"),
 )
 """What NVBench measures, the best first: its tag, whose clock, and how in words."""
@@ -70,8 +71,8 @@ class _Reader:
         self._path, self._root = path, root
         self._time = file_time(path)
         self._version = text(at(root, "meta", "version", "nvbench", "string")) or None
-        self._lone = 0
-        """States that hold figures and no samples."""
+        self._lone = self._hot = 0
+        """States that hold figures and no samples; and those of which batches are not taken."""
         self._devices = {
             entry["id"]: entry
             for entry in self._list(at(root, "devices") or [], "devices")
@@ -94,14 +95,29 @@ class _Reader:
                     skipped.append(found)
                 else:
                     runs[found.id] = found
-        notes: tuple[str, ...] = ()
+        return Imported(FORMAT, tuple(runs.values()), tuple(skipped), None, self._notes(len(runs)))
+
+    def _notes(self, states: int) -> tuple[str, ...]:
+        """Return what stands for more than it is, and what is not taken, a sentence each."""
+        notes = []
         if self._lone:
-            notes = (
-                f"{self._lone} of {len(runs)} states have no samples in files beside the JSON "
+            notes.append(
+                f"{self._lone} of {states} states have no samples in files beside the JSON "
                 "(NVBench writes them with --jsonbin): the median or mean of each stands as its "
-                "only sample.",
+                "only sample."
             )
-        return Imported(FORMAT, tuple(runs.values()), tuple(skipped), None, notes)
+        if self._hot:
+            notes.append(
+                plural(
+                    self._hot,
+                    "{number} of {all} states has figures of batched (hot) launches as well, which "
+                    "are not taken: its run is of the isolated (cold) ones.",
+                    "{number} of {all} states have figures of batched (hot) launches as well, "
+                    "which are not taken: their runs are of the isolated (cold) ones.",
+                    all=states,
+                )
+            )
+        return tuple(notes)
 
     def _state(self, bench: str, state: dict[str, Any]) -> RunResult | SkippedRun:
         what = f"{bench} {text(state.get('name'))}".strip()[:1000]
@@ -122,6 +138,8 @@ class _Reader:
             )
             if mean_s is None and times is None:
                 continue
+            if measure == "cold":
+                self._hot += any(tag.startswith("nv/batch/time/") for tag in summaries)
             return self._run(bench, what, axes, state, summaries, measure, base, method, times)
         return SkippedRun({"benchmark": bench, **axes}, f"{PROGRAM} holds no time for it")
 
@@ -144,7 +162,6 @@ class _Reader:
             self._lone += 1
         device = self._device(state.get("device"))
         whole = {k: v for k, v in axes.items() if isinstance(v, int)}
-        rate = self._number(summaries, f"nv/{measure}/bw/global/bytes_per_second", what)
         result = foreign_run(
             origin=Origin(
                 program=PROGRAM,
@@ -167,10 +184,10 @@ class _Reader:
             device=device,
             method=f"{PROGRAM}, {method}",
             warnings=warnings,
-            throughput=Throughput(flop_per_s=None, bandwidth_B_per_s=rate),
+            moved_B=self._moved_B(summaries, measure, base, times, what),
             traffic=self._traffic(summaries, what),
             telemetry=TelemetrySummary(
-                sm_clock_Hz=self._number(summaries, "nv/cold/sm_clock_rate/mean", what),
+                sm_clock_Hz=self._number(summaries, f"nv/{measure}/sm_clock_rate/mean", what),
             ),
         )
         check_run(result, self._path)
@@ -239,6 +256,24 @@ class _Reader:
         if not 0 <= number <= 1e18:
             raise self._wrong(f"{tag} of '{what[:60]}' is {str(value)[:40]}")
         return number
+
+    def _moved_B(
+        self,
+        summaries: Mapping[str, dict[str, Any]],
+        measure: str,
+        base: str,
+        times_s: Sequence[float],
+        what: str,
+    ) -> float | None:
+        """Return the bytes that a launch moves; NVBench holds their rate over the mean alone.
+
+        (Of isolated launches that is the mean by the GPU's clock.)
+        """
+        rate = self._number(summaries, f"nv/{measure}/bw/global/bytes_per_second", what)
+        if rate is None or base == "nv/cold/time/cpu":
+            return None
+        mean_s = self._number(summaries, f"{base}/mean", what)
+        return rate * (float(np.mean(times_s)) if mean_s is None else mean_s)
 
     def _traffic(self, summaries: Mapping[str, dict[str, Any]], what: str) -> list[Traffic]:
         """Return the bytes that the benchmark's author says one launch moves."""

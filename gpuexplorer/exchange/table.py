@@ -35,9 +35,10 @@ RUN_COLUMNS: dict[str, type] = {
     "host_to_device_s": float, "device_to_host_s": float, "outliers": int,
     "marked_throttled": int, "method": str, "stopped_by": str, "converged": bool, "suspect": str,
     "memory_predicted_B": float, "memory_peak_B": float, "memory_counter": str,
-    "warnings": str, "origin": str, "starred": bool, "tags": str, "note": str,
+    "warnings": str, "origin": str, "starred": bool, "tags": list, "note": str,
 }  # fmt: skip
-"""Columns of the table of runs, with the type of their values; any may be missing in a row."""
+"""Columns of the table of runs, with the type of their values; any may be missing in a row. A list
+is one of texts: in Parquet a list, in CSV one of JSON."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ def run_row(result: RunResult, label: Label | None = None) -> dict[str, Any]:
         "warnings": _lines(timing.warnings),
         "origin": f"{origin.program}: {origin.what}" if origin is not None else None,
         "starred": label.starred if label is not None else None,
-        "tags": " ".join(label.tags) if label is not None else None,
+        "tags": list(label.tags) if label is not None else None,
         "note": label.note if label is not None else None,
     }
 

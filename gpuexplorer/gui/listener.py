@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Slot
 
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.statistics import Summary
-from gpuexplorer.core.units import plural, quantity
+from gpuexplorer.core.units import quantity, samples_words
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineLost, EngineReady
 from gpuexplorer.engine.errors import error_of
@@ -113,7 +113,7 @@ class Listener(QObject):
     def _run_of(self, ticket: int) -> Run | None:
         """Return the current run if it is the one of ``ticket``."""
         run = self._session.live_model.current
-        return run if run is not None and run.ticket == ticket else None
+        return run if run is not None and ticket in (run.ticket, run.request) else None
 
     def _take_chunk(self, ticket: int, chunk: Chunk) -> None:
         session, run = self._session, self._run_of(ticket)
@@ -158,7 +158,9 @@ class Listener(QObject):
                 return
             if len(run.trace):  # timed in another way from here on: what was measured is a run
                 session.end_current("timing")
-                session.live_model.begin(run.ticket, run.config, session.store.find)
+                request = run.ticket if run.request is None else run.request
+                ticket = session.requests.take_tickets(1)
+                session.live_model.begin(ticket, run.config, session.store.find, request=request)
             session.live_model.prepare(event)
             predicted = event.predicted_s
             words = f"measuring, one launch takes about {quantity(predicted, 's', 2)}"
@@ -172,13 +174,7 @@ class Listener(QObject):
         elif isinstance(event, protocol.Finished):
             session.end_current(event.stopped_by)
             if not session.jobs.measuring:  # else it says what the job does
-                session.say(
-                    plural(
-                        run.trace.total,
-                        "stopped after {number} launch",
-                        "stopped after {number} launches",
-                    )
-                )
+                session.say(f"stopped after {samples_words(run.trace.total)}")
         elif isinstance(event, protocol.Counted):
             session.live_model.count(event.counters)
             session.say("analysed")

@@ -255,7 +255,7 @@ class Session(QObject):
 
     @property
     def samples_per_s(self) -> float | None:
-        """How many launches were timed a second, lately; None while nothing comes."""
+        """How many samples were taken a second, lately; None while nothing comes."""
         return self.rate.per_s
 
     @property

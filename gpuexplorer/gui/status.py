@@ -17,7 +17,7 @@ from gpuexplorer.gui.widgets.words import Words
 
 STATUS_MS = 250
 MESSAGE_MS = 4000
-WIDEST_RATE = "answered in 000 ms   000 000 launches/s"
+WIDEST_RATE = "answered in 000 ms   000 000 samples/s"
 DEVICE_TIP = "The device that the shown run uses"
 ENGINE_WORDS = {
     "not started": "engine not started",
@@ -103,7 +103,7 @@ class StatusLine(QStatusBar):
         parts = [self._answered] if self._answered else []
         if rate is not None:
             parts.append(
-                f"{count(round(rate))} launches/s" if rate >= 10 else f"{rate:.1f} launches/s"
+                f"{count(round(rate))} samples/s" if rate >= 10 else f"{rate:.1f} samples/s"
             )
         self._rate.setText(tr("   ".join(parts)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuexplorer.history.model import Group, Query
+from gpuexplorer.history.model import Group, Query, named_of, said_of
 from gpuexplorer.history.store import Store
 
 PAGE = 500
@@ -12,14 +12,14 @@ PAGE = 500
 
 def document_of(group: Group) -> dict[str, Any]:
     """Return what a group says of its runs; of an imported file what stood there beside them."""
-    document = group.document if isinstance(group.document, dict) else {}
-    return {**document, **(document.get("rest") or {})}
+    return said_of(group.document)
 
 
 def ids_of(store: Store, group: Group) -> list[str]:
     """Return the ids of a group's finished runs, the oldest first.
 
-    Before those of a comparison stand the stored runs that it was held against.
+    Before them stand those that it names, which may be of another group: what a comparison was held
+    against, and what was in the history before the file that brought the others.
     """
     query = Query(group=group.id)
     ids: list[str] = []
@@ -29,7 +29,6 @@ def ids_of(store: Store, group: Group) -> list[str]:
         offset += len(rows)
         if len(rows) < PAGE:
             break
-    contestants = document_of(group).get("contestants")
-    named = [one.get("run") for one in contestants or () if isinstance(one, dict)]
-    known = store.known(one for one in named if isinstance(one, str))
+    named = named_of(group.document)
+    known = store.known(named)
     return list(dict.fromkeys([*(one for one in named if one in known), *ids]))

@@ -10,6 +10,7 @@ from typing import Any
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.units import count, plural
+from gpuexplorer.exchange.document import RUNS_SCHEMA
 from gpuexplorer.exchange.formats import read_runs
 from gpuexplorer.exchange.imported import Imported, SkippedRun
 from gpuexplorer.history.store import Store
@@ -62,30 +63,35 @@ class ImportedFile:
 def import_file(store: Store, path: Path) -> ImportedFile:
     """Read a file and store its runs in one transaction.
 
-    A run whose id is in the store already is left alone. Raises InputError in one sentence for a
-    file that cannot be read or holds no run, and what the store raises; then nothing is stored.
+    A run whose id is in the store already is not stored again; it is of the file's group all the
+    same. Raises InputError in one sentence for a file that cannot be read or holds no run, and what
+    the store raises; then nothing is stored.
     """
     found = read_runs(path)
     if not found.runs:
         remedy = "there is nothing in it to keep"
         raise InputError(f"{path} holds no run that was measured", remedy=remedy)
-    known = store.known(run.id for run in found.runs)
     documents: Sequence[RunResult | bytes] = found.documents or found.runs
-    fresh = [(r, d) for r, d in zip(found.runs, documents, strict=True) if r.id not in known]
-    group = None
-    if fresh and (found.axes or found.skipped or len(found.runs) > 1):
-        group = store.add_group(KIND, group_document(found, path), [d for _, d in fresh])
-    elif fresh:
-        store.add_all([d for _, d in fresh])
+    results = {run.id: one for run, one in zip(found.runs, documents, strict=True)}
+    whole = is_whole(found)
+    document = group_document(found, path) if whole or len(results) > 1 else None
+    came, group = store.add_file(KIND, document, results, whole=whole)
+    fresh = set(came)
     return ImportedFile(
         path=path,
         format=found.format,
-        added=tuple(run for run, _ in fresh),
-        duplicates=tuple(run.id for run in found.runs if run.id in known),
+        added=tuple(run for run in found.runs if run.id in fresh),
+        duplicates=tuple(run.id for run in found.runs if run.id not in fresh),
         skipped=found.skipped,
         group=group,
         notes=found.notes,
     )
+
+
+def is_whole(found: Imported) -> bool:
+    """Whether a file is more than its runs: a search, a comparison, a study."""
+    schema = (found.rest or {}).get("schema", RUNS_SCHEMA)
+    return bool(found.axes or found.skipped) or schema != RUNS_SCHEMA
 
 
 def group_document(found: Imported, path: Path) -> dict[str, Any]:

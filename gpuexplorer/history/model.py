@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
@@ -180,6 +181,26 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     """Runs in the store that belong to it, the deleted ones left out."""
     damaged: str | None = None
     """Why its document cannot be read, which is None then; its runs can be all the same."""
+
+
+ELSEWHERE = "elsewhere"
+"""What the document of a file's group calls the ids of its runs that are in another group."""
+
+
+def said_of(document: Any) -> dict[str, Any]:
+    """Return what a group's document says of its runs; of a file's what stood there beside them."""
+    own = document if isinstance(document, Mapping) else {}
+    return {**own, **(own.get("rest") or {})}
+
+
+def named_of(document: Any) -> list[str]:
+    """Return the ids of runs that a group's document names, whatever group they are in.
+
+    Those are the contestants of a comparison, and of a file's group what was there before.
+    """
+    said = said_of(document)
+    contestants = [one.get("run") for one in said.get("contestants") or () if isinstance(one, dict)]
+    return [one for one in (*contestants, *(said.get(ELSEWHERE) or ())) if isinstance(one, str)]
 
 
 class TunedEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -44,8 +44,6 @@ __all__ = ["Deletion", "Group", "Query", "Row", "Store", "TunedEntry"]
 
 BUSY_S = 5.0
 """How long one waits for another program that is writing."""
-BULK = 200
-"""Runs of one statement when many are added."""
 
 
 class Store(Closing):
@@ -139,14 +137,8 @@ class Store(Closing):
         it is in has gone on, and what it sampled takes the place of what was there. Raises
         InputError when one is not a run's document; then none is stored.
         """
-        from gpuexplorer.history.documents import take_apart
-
-        came = 0
         with self._database.write() as connection:
-            for part in sql.runs.batched(map(take_apart, results), BULK):
-                sql.runs.add(connection, part, group)
-                came += len(part)
-        return came
+            return sql.runs.add_all(connection, results, group)
 
     def add_group(
         self,
@@ -163,13 +155,27 @@ class Store(Closing):
         it is finished when it was, and its runs come as to ``add_all``. Raises as that does; then
         nothing is stored.
         """
-        from gpuexplorer.history.documents import take_apart
-
         with self._database.write() as connection:
             made = sql.groups.put(connection, group, kind, document, finished=finished)
-            for part in sql.runs.batched(map(take_apart, results), BULK):
-                sql.runs.add(connection, part, made)
+            sql.runs.add_all(connection, results, made)
         return made
+
+    def add_file(
+        self,
+        kind: str,
+        document: Mapping[str, Any] | None,
+        results: Mapping[str, RunResult | bytes],
+        *,
+        whole: bool,
+    ) -> tuple[list[str], str | None]:
+        """Store those runs of a file, by id, that are not in the list, in one transaction.
+
+        Return which came, and the id of the group that has all of them, those from before as well;
+        None without a ``document`` for one, and where none is due: nothing came, and the file is no
+        ``whole``, such as a comparison, or is in the history already. Raises as ``add_all`` does.
+        """
+        with self._database.write() as connection:
+            return sql.imports.add(connection, kind, document, results, whole=whole)
 
     def rows(self, ids: Iterable[str]) -> list[Row]:
         """Return the rows of some runs by their whole ids; those that are not in the list miss."""
@@ -192,11 +198,6 @@ class Store(Closing):
         """Add samples (seconds) to a run that was begun."""
         with self._database.write(seen=False) as connection:
             sql.live.append(connection, run_id, samples)
-
-    def take_back(self, run_id: str) -> None:
-        """Remove a run that was begun and will not be finished, for good."""
-        with self._database.write() as connection:
-            sql.live.take_back(connection, run_id)
 
     def finish(self, result: RunResult) -> None:
         """Make a run that was begun a finished one; its samples are those of the document."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gpuexplorer.charts import build, words
 from gpuexplorer.charts.facts import facts
 from gpuexplorer.charts.spec import ChartSpec, Series
-from gpuexplorer.core.result import Phases, Traffic
+from gpuexplorer.core.result import Phases, RunResult, Traffic
 from tests.support.results import made_config, made_result
 
 
@@ -91,13 +91,34 @@ def test_one_spike_does_not_flatten_a_short_trace() -> None:
     chart = build.run_chart(msgspec.structs.replace(made_result(60), samples_s=values))
     high = chart.rows[0][0].y.high
     assert high is not None and high < 2 * max(v for v in values if v < 1.0)
-    assert any("1 of 60 launches lies outside" in note for note in chart.notes)
+    assert any("1 of 60 samples lies outside" in note for note in chart.notes)
+
+
+def test_a_chart_says_of_how_many_launches_samples_are_the_means() -> None:
+    single = made_result(40)
+
+    def grouped(*launches: int) -> RunResult:
+        batches = [
+            msgspec.structs.replace(batch, launches=launches[i % len(launches)])
+            for i, batch in enumerate(single.batches)
+        ]
+        return msgspec.structs.replace(single, batches=batches)
+
+    assert not any("launches" in note for note in build.run_chart(single).notes)
+    forty = build.run_chart(grouped(40)).notes
+    assert "Each sample is the mean of 40 launches." in forty
+    assert any(note.startswith("Median") and "90 % of samples are" in note for note in forty)
+    both = build.run_chart(single, [grouped(40)]).notes
+    assert "Samples are of one launch, or means of up to 40." in both
+    assert len(single.batches) > 1
+    two = build.run_chart(grouped(20, 40)).notes
+    assert "Samples are means of 20 to 40 launches." in two
 
 
 def test_thinning_is_said_on_the_chart() -> None:
     few, many = build.run_chart(made_result(100)), build.run_chart(made_result(20_000))
     assert not any("thinned" in note for note in few.notes)
-    assert any("thinned: of every 10 launches" in note for note in many.notes)
+    assert any("thinned: of every 10 samples" in note for note in many.notes)
     assert sum(len(s.x) for s in many.rows[0][0].series if s.kind == "line") <= build.MAX_POINTS + 2
 
 

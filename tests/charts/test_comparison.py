@@ -94,7 +94,7 @@ def test_the_limit_is_a_line_and_runs_apart_are_said_to_be() -> None:
     assert (limit.name, limit.x[0]) == ("5 % slower", 1.05)
     apart = comparison_chart(made(interleaved=False))
     assert any("Not measured in turns" in n for n in apart.notes)
-    assert [note.text for note in apart.rows[0][0].annotations] == ["too few launches"]
+    assert [note.text for note in apart.rows[0][0].annotations] == ["too few samples"]
 
 
 def test_the_range_holds_every_interval_and_the_reference() -> None:

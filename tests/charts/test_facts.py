@@ -46,7 +46,7 @@ def test_samples_that_were_lost_are_told_where_that_is_known() -> None:
         rows = facts(msgspec.structs.replace(run, timing=timing))
         return {name: words for name, _, words in rows}.get("lost")
 
-    why = "timed and lost, because samples came faster than they were taken in"
+    why = "lost, because samples came faster than they were taken in"
     assert told(None) is told(0) is None
-    assert told(1) == f"1 launch was {why}"
-    assert told(4500) == f"4\u202f500 launches were {why}"
+    assert told(1) == f"1 sample was {why}"
+    assert told(4500) == f"4\u202f500 samples were {why}"

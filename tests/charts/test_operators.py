@@ -88,8 +88,26 @@ def test_a_call_too_short_to_see_is_not_drawn() -> None:
     profile = msgspec.structs.replace(
         made_profile(gpu=False), calls=(Call(0, 0, 0, 0.0, 4e-4), Call(1, 0, 0, 5e-4, 1e-9))
     )
-    flame = operator_chart(profile).rows[0][0]
-    assert sum(len(one.x) for one in flame.series) == 1
+    chart = operator_chart(profile)
+    assert sum(len(one.x) for one in chart.rows[0][0].series) == 1
+    said = "1 call shorter than 250 ns is left out of the flame chart; it took 1.00 ns."
+    assert chart.notes[-1] == said
+    assert said not in notes(profile), "the table has it"
+
+
+def test_the_time_of_calls_left_out_counts_once() -> None:
+    """Those within a call that is left out, too, are part of its time."""
+    short, inner, other = 2e-7, 1e-7, 4e-8
+    calls = (
+        Call(0, 0, 0, 0.0, 4e-4), Call(1, 0, 1, 1e-5, short), Call(2, 0, 2, 1e-5, inner),
+        Call(1, 0, 1, 2e-5, short), Call(1, 0, 0, 5e-4, other), Call(3, 1, 0, 1e-5, short),
+    )  # fmt: skip
+    profile = msgspec.structs.replace(made_profile(), calls=calls)
+    assert operator_chart(profile).notes[-1] == (
+        "5 calls shorter than 250 ns are left out of the flame chart; they took 640 ns together."
+    )
+    everything = msgspec.structs.replace(profile, calls=calls[:1])
+    assert operator_chart(everything).notes == tuple(notes(everything))
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])

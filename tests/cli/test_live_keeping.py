@@ -21,10 +21,10 @@ def sampled(record: RunRecord) -> None:
     record.add(seconds)
 
 
-def test_a_run_that_is_prepared_again_is_kept_under_its_new_id_alone(
+def test_what_a_run_has_when_it_is_prepared_again_is_over_and_what_follows_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first stayed as an interrupted one, and nothing more of the run was kept as it went."""
+    """It was removed, and before that nothing more of the run was kept as it went."""
     monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(tmp_path / "history.db"))
     monkeypatch.setattr(keeping, "LONG_S", 0.0)
     monkeypatch.setattr(keeping, "CHUNK_S", 3600.0)
@@ -32,11 +32,16 @@ def test_a_run_that_is_prepared_again_is_kept_under_its_new_id_alone(
     with LiveKeeping(argparse.Namespace(no_history=False)) as live:
         sampled(first)
         live.take(first)
+        sampled(first)  # since the last chunk
+        first.end("timing")
         monkeypatch.setattr(keeping, "CHUNK_S", 0.0)
         for _ in range(2):
             sampled(second)
             live.take(second)
         assert live.has_begun
         with Store.open_to_read() as store:
-            (row,) = store.find()
-            assert (row.id, row.samples, row.running) == (second.id, 8, True)
+            rows = {row.id: row for row in store.find()}
+            assert len(rows) == 2
+            assert (rows[first.id].samples, rows[first.id].stopped_by) == (8, "timing")
+            assert (rows[second.id].samples, rows[second.id].running) == (8, True)
+            assert not rows[first.id].running

@@ -134,6 +134,9 @@ def test_a_run_that_is_prepared_again_begins_anew() -> None:
         run.take(message)
     assert run.record is not None
     assert (run.record.samples, run.record.dropped) == (20, 1)
+    (first,) = run.earlier
+    assert (first.samples, first.stopped_by) == (20, "timing")
+    assert first.id != run.record.id
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,8 @@ def test_a_state_with_samples_becomes_a_run_that_knows_what_it_does_not_know(
     assert run.environment.gpuexplorer is None
     assert run.device.name == "Quadro GV100" and run.device.compute_units == 80
     assert run.throughput.flop_per_s is None
-    assert run.throughput.bandwidth_B_per_s == 4.5e11
+    moved_B = 4.5e11 * 1e-3  # as NVBench says, over the mean
+    assert run.throughput.bandwidth_B_per_s == pytest.approx(moved_B / np.median(samples))
     assert [t.read_B for t in run.traffic] == [1048576.0]
     assert run.telemetry.sm_clock_Hz == 1.6e9
     assert run.origin is not None and run.origin.program == "NVBench"
@@ -258,6 +259,42 @@ def test_without_samples_the_mean_stands_alone_and_says_so(tmp_path: Path) -> No
     assert run.timing.ci95_low_s is None and run.timing.stdev_s is None
     assert "the mean of 499 launches" in run.timing.warnings[0]
     assert "1 of 1 states have no samples" in found.notes[0]
+
+
+def with_batches(folder: Path, *, cold: bool) -> Path:
+    """Write a file of NVBench with figures of batched launches, beside the isolated ones or not."""
+    path = write_nvbench_files(folder)
+    document = json.loads(path.read_text())
+    state = document["benchmarks"][0]["states"][0]
+    state["summaries"] = [s for s in state["summaries"] if cold or "/cold/" not in s["tag"]] + [
+        {"tag": f"nv/batch/{tag}", "data": [{"name": "value", "type": kind, "value": value}]}
+        for tag, kind, value in (
+            ("sample_size", "int64", "12000"),
+            ("time/gpu/mean", "float64", "0.0005"),
+            ("bw/global/bytes_per_second", "float64", "9e11"),
+        )
+    ]
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_batched_launches_that_are_not_taken_are_named(tmp_path: Path) -> None:
+    found = read_runs(with_batches(tmp_path, cold=True))
+    (run,) = found.runs
+    assert run.config.cache == "cold" and run.timing.median_s == 1e-3
+    assert run.throughput.bandwidth_B_per_s == 4.5e11, "the mean stands as the median"
+    assert any("batched (hot) launches as well, which are not taken" in one for one in found.notes)
+
+
+def test_batched_launches_are_taken_where_there_are_no_others(tmp_path: Path) -> None:
+    found = read_runs(with_batches(tmp_path, cold=False))
+    (run,) = found.runs
+    assert run.config.cache == "hot" and run.samples_s == [5e-4]
+    assert run.timing.method == "NVBench, batched launches timed with CUDA events"
+    assert "the mean of 12000 launches" in run.timing.warnings[0]
+    assert run.throughput.bandwidth_B_per_s == pytest.approx(9e11)
+    assert run.telemetry.sm_clock_Hz is None
+    assert len(found.notes) == 1
 
 
 def test_the_same_file_gives_the_same_ids_and_another_device_others(tmp_path: Path) -> None:

@@ -37,9 +37,22 @@ def test_the_table_of_runs_has_a_row_for_each_with_what_was_noted(tmp_path: Path
     assert float(first["median_s"]) == runs[0].timing.median_s
     assert (first["block"], first["verified"], first["power_W"]) == ("16x1x1", "True", "")
     assert first["starred"] == "" and first["note"] == ""
-    assert (second["starred"], second["tags"], second["note"]) == ("True", "a b", labels[
-        runs[1].id
-    ].note)  # fmt: skip
+    label = labels[runs[1].id]
+    assert (second["starred"], second["note"]) == ("True", label.note)
+    assert json.loads(second["tags"]) == list(label.tags)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_tags_of_several_words_can_be_told_apart(tmp_path: Path, ending: str) -> None:
+    runs, path = [made_run(i) for i in range(3)], tmp_path / f"runs.{ending}"
+    tags = ("before the fix", "thesis, chapter 2", 'a "b"; c')
+    labels = {runs[0].id: Label(tags=tags), runs[1].id: Label()}
+    write_runs(runs, path, table="runs", labels=labels)
+    if ending == "csv":
+        found = [json.loads(row["tags"]) if row["tags"] else None for row in rows_of(path)]
+    else:
+        found = pytest.importorskip("pyarrow.parquet").read_table(path)["tags"].to_pylist()
+    assert found == [list(tags), [], None]
 
 
 def test_every_column_of_runs_has_its_type() -> None:
@@ -56,7 +69,8 @@ def test_no_cell_is_a_formula(tmp_path: Path, start: str) -> None:
     write_run_csv([run], tmp_path / "runs.csv", {run.id: label})
     write_runs([run], tmp_path / "samples.csv")
     (row,) = rows_of(tmp_path / "runs.csv")
-    assert row["variant"] == row["note"] == row["tags"] == written
+    assert row["variant"] == row["note"] == written
+    assert json.loads(row["tags"]) == [words]
     assert {row["variant"] for row in rows_of(tmp_path / "samples.csv")} == {written}
     assert cell(-1.5) == -1.5
 

@@ -83,7 +83,7 @@ def test_a_wide_interval_is_shown_by_its_ends_with_the_range_of_launches_and_the
     until(qtbot, lambda: "Other programs keep this CPU busy (1.3 of " in told(5.1e-3, 14.9e-3))
     assert find(window, "precisionOfMedian", QLabel).text().startswith("5.10–14.9 ms (95 %)")
     spread = find(window, "spreadOfLaunches", QLabel).text()
-    assert spread == "90 % of launches: 4.00–31.2 ms"
+    assert spread == "90 % of samples: 4.00–31.2 ms"
     until(qtbot, lambda: "Other programs" not in told(9.99e-3, 10.01e-3))
     assert find(window, "precisionOfMedian", QLabel).text().startswith("± 0.1 % (95 %)")
 

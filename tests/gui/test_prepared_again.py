@@ -70,11 +70,16 @@ def test_what_was_measured_in_the_first_way_stays_as_a_run(
     second = live.current
     assert second is not None
     assert second is not first
-    assert second.ticket == first.ticket
+    assert second.ticket != first.ticket
     until(qtbot, lambda: second.record is not None and second.record.samples > 0)
     assert second.record is not None
     assert second.record.prepared.method == "another way"
     assert live.past[-1].ticket == first.ticket
+    history = window.session.history
+    until(qtbot, lambda: len(history) == 2)
+    newest, oldest = history
+    assert (newest.id, newest.running) == (second.record.id, True)
+    assert (oldest.id, oldest.running, oldest.sampled) == (record.id, False, record.samples)
 
 
 def test_what_was_on_its_way_begins_no_run_that_nothing_would_end(

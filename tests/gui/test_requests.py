@@ -36,6 +36,15 @@ def test_only_the_latest_request_answers_a_knob_and_once() -> None:
     assert took is not None and took >= 0 and requests.answered(latest) is None
 
 
+def test_a_run_that_was_prepared_again_answers_under_its_own_ticket() -> None:
+    requests = Requests()
+    requests.moved()
+    asked = requests.ask(FIRST)
+    again = requests.take_tickets(1)
+    assert requests.is_answer(asked), "its samples come under that of its request"
+    assert requests.answered(again) is not None
+
+
 def test_what_ended_an_engine_is_asked_once_more_and_no_more() -> None:
     requests = Requests()
     requests.ask(FIRST)

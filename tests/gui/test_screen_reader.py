@@ -130,9 +130,9 @@ def test_a_block_is_chosen_measured_and_heard_without_eyes_or_mouse(reader: Read
     heard = reader.hear(60)
     while "Verified" not in heard:
         heard = reader.hear(60)
-    assert re.match(r"[\d.]+ [µm]?s, .*95 %.* launches, ✓ Verified", heard)
+    assert re.match(r"[\d.]+ [µm]?s, .*95 %.* samples, ✓ Verified", heard)
     plot = reader.find(window, "chart", name="Time per launch")
-    assert re.match(r"Half of [\d\u202f]+ launches took less than .*", reader.description(plot))
+    assert re.match(r"Half of [\d\u202f]+ samples are less than .*", reader.description(plot))
     assert "block 64" in reader.name(reader.find(window, "label", name="vector_add · "))
 
 

@@ -72,10 +72,10 @@ def words(plot: TimingPlot) -> str:
 def test_one_launch_is_one(live: Live, plot: TimingPlot) -> None:
     measure(live, plot, np.array([1e-3]))
     plot.refresh()
-    assert plot._note.text() == "1 launch"
+    assert plot._note.text() == "1 sample"
     measure(live, plot, np.array([1e-3]), after=SECONDS)
     plot.refresh()
-    assert plot._note.text() == "2 launches"
+    assert plot._note.text() == "2 samples"
 
 
 def test_few_launches_are_a_line_and_many_are_columns_with_their_median(
@@ -162,16 +162,16 @@ def test_the_crosshair_reads_the_launch_under_the_pointer(
 ) -> None:
     measure(live, plot, np.linspace(1e-3, 2e-3, 100))
     point_at(plot, 5.05, 1.5e-3)
-    assert "launch at 5.00 s: 1.51 ms" in words(plot)
+    assert "sample at 5.00 s: 1.51 ms" in words(plot)
     assert words(plot).startswith("1.5")
     point_at(plot, -3.0, 1.5e-3)
-    assert "launch" not in words(plot)
+    assert "sample" not in words(plot)
     many = np.full(100_000, 1e-3)
     many[::2] = 3e-3
     measure(live, plot, many, SECONDS)
     shown(plot, 10.0, 20.0)
     point_at(plot, 15.0, 1.5e-3)
-    assert "launches from 15" in words(plot)
+    assert "samples from 15" in words(plot)
     assert "1.00 ms to 3.00 ms, median 2.00 ms" in words(plot)
     plot.plot.left.emit()
     assert words(plot) == ""
@@ -185,21 +185,21 @@ def test_a_column_of_a_long_run_is_said_with_its_own_launches(plot: TimingPlot, 
         measure(live, plot, np.full(COARSEST, 2e-3), begin_s)
     plot.set_span(0.0)
     most = count(COARSEST)
-    assert f"a column is 64 to {most} launches: all of them" in plot._note.text()
+    assert f"a column is 64 to {most} samples: all of them" in plot._note.text()
     point_at(plot, 15.0, 2e-3)
-    assert f"{most} launches from 10.0 s" in words(plot)
+    assert f"{most} samples from 10.0 s" in words(plot)
     point_at(plot, 95.0, 2e-3)
-    assert "64 launches from 9" in words(plot) and most not in words(plot)
+    assert "64 samples from 9" in words(plot) and most not in words(plot)
     shown(plot, 92.0, 98.0)
-    assert "a column is 16 launches: all of them" in plot._note.text()
+    assert "a column is 16 samples: all of them" in plot._note.text()
     shown(plot, 95.0, 95.2)
     assert "a column is" not in plot._note.text()
     shown(plot, 59.0, 60.5)
-    assert f"a column is 1 to {most} launches" in plot._note.text()
+    assert f"a column is 1 to {most} samples" in plot._note.text()
     point_at(plot, 60.3, 2e-3)
-    assert "launch at 60.3 s" in words(plot)
+    assert "sample at 60.3 s" in words(plot)
     point_at(plot, 59.5, 2e-3)
-    assert f"{most} launches from 50.0 s" in words(plot)
+    assert f"{most} samples from 50.0 s" in words(plot)
 
 
 def test_the_crosshair_names_the_configuration_before(plot: TimingPlot, live: Live) -> None:
@@ -208,7 +208,7 @@ def test_the_crosshair_names_the_configuration_before(plot: TimingPlot, live: Li
     measure(live, plot, np.full(100, 2e-3), 2 * SECONDS)
     shown(plot, 0.0, 40.0)
     point_at(plot, 3.0, 1.5e-3)
-    assert words(plot).endswith("1.00 ms") and "launch" in words(plot)
+    assert words(plot).endswith("1.00 ms") and "sample" in words(plot)
     assert live.past[0].label in words(plot)
 
 

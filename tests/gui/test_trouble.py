@@ -265,7 +265,7 @@ def test_samples_that_were_lost_on_their_way_are_told(qtbot: QtBot, window: Main
     chunk = Chunk([sample_times_s(batch, 0)], [batch.durations_s], [batch], dropped=9)
     window.listener.take(Update(items=[(run.ticket, chunk)]))
     note = find(window, "timingNote", QLabel)
-    until(qtbot, lambda: "9 launches were timed and lost" in note.text())
+    until(qtbot, lambda: "9 samples were lost" in note.text())
     window.session.set_live(False)
     until(qtbot, lambda: run.over)
     assert record.result().timing.dropped == 9

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
+from gpuexplorer.core.compared import comparison_json, document_and_runs
 from gpuexplorer.core.errors import ExplorerError, InputError
+from gpuexplorer.core.result import RunResult
+from gpuexplorer.core.studies import study_json
 from gpuexplorer.core.sweep import sweep_json
 from gpuexplorer.exchange.document import run_json, runs_json
 from gpuexplorer.exchange.formats import write_runs
-from gpuexplorer.history.importing import import_file
+from gpuexplorer.history.grouped import document_of, ids_of
+from gpuexplorer.history.importing import ImportedFile, import_file
 from gpuexplorer.history.store import Query, Store
-from tests.support.exchange import cache_text, made_run, made_sweep
+from gpuexplorer.report.whole import comparison_of, sweep_of
+from gpuexplorer.studies import study_of
+from tests.support.exchange import cache_text, made_comparison, made_run, made_sweep
+from tests.support.lab_studies import precision_study
 
 
 def test_a_run_comes_in_once_and_is_left_alone_afterwards(tmp_path: Path) -> None:
@@ -64,6 +75,115 @@ def test_only_what_is_new_comes_in(tmp_path: Path) -> None:
         assert [r.id for r in done.added] == [runs[0].id, runs[2].id]
         assert done.duplicates == (runs[1].id,)
         assert store.count() == 3
+
+
+def runs_of(store: Store, group: str | None) -> list[RunResult]:
+    """Return the runs of a group as a report or a view has them."""
+    assert group is not None
+    found = store.get_all(ids_of(store, store.group(group)))
+    return [run for run in found if isinstance(run, RunResult)]
+
+
+@pytest.mark.parametrize("before", ["one", "one of a sweep", "all", "all of sweeps"])
+def test_a_comparison_has_runs_that_were_there_before_and_its_verdicts(
+    tmp_path: Path, before: str
+) -> None:
+    comparison = made_comparison()
+    (tmp_path / "compared.json").write_bytes(comparison_json(comparison))
+    first, second = (one.run for one in comparison.contestants)
+    there = [first, second] if before.startswith("all") else [first]
+    with Store.open("sqlite://") as store:
+        for run in there:
+            if "sweep" in before:
+                store.add_group("sweep", {}, [run])
+            else:
+                store.add(run)
+        groups = [store.row(run.id).group for run in there]
+        done = import_file(store, tmp_path / "compared.json")
+        assert (len(done.added), len(done.duplicates)) == (2 - len(there), len(there))
+        assert store.count() == 2, "each is stored once"
+        found = runs_of(store, done.group)
+        assert [run.id for run in found] == [first.id, second.id]
+        again = comparison_of([document_of(store.group(done.group or ""))], found)
+        assert again == comparison
+        if "sweep" in before:
+            assert [store.row(run.id).group for run in there] == groups
+        else:
+            assert store.count(Query(group=done.group)) == 2
+        known = len(store.groups())
+        assert import_file(store, tmp_path / "compared.json").group is None
+        assert len(store.groups()) == known, "it is in the history already"
+
+
+def test_what_the_history_measured_itself_gets_no_second_group(tmp_path: Path) -> None:
+    comparison = made_comparison()
+    (tmp_path / "compared.json").write_bytes(comparison_json(comparison))
+    with Store.open("sqlite://") as store:
+        store.add_group("comparison", *document_and_runs(comparison))
+        assert import_file(store, tmp_path / "compared.json").group is None
+        assert len(store.groups()) == 1
+
+
+def test_a_study_and_a_sweep_have_runs_that_were_there_before(tmp_path: Path) -> None:
+    study, sweep = precision_study(), made_sweep()
+    (tmp_path / "study.json").write_bytes(study_json(study))
+    (tmp_path / "sweep.json").write_bytes(sweep_json(sweep))
+    with Store.open("sqlite://") as store:
+        store.add_group("sweep", {}, [study.runs[0]])
+        done = import_file(store, tmp_path / "study.json")
+        whole = study_of([document_of(store.group(done.group or ""))], runs_of(store, done.group))
+        assert whole is not None and {run.id for run in whole.runs} == {r.id for r in study.runs}
+    with Store.open("sqlite://") as store:
+        store.add_group("comparison", {}, sweep.measured[1:])
+        done = import_file(store, tmp_path / "sweep.json")
+        found = runs_of(store, done.group)
+        swept = sweep_of([document_of(store.group(done.group or ""))], found)
+        assert swept is not None and [run.id for run in swept.measured] == [
+            run.id for run in sweep.measured
+        ]
+
+
+def test_runs_of_several_groups_that_come_again_need_no_other(tmp_path: Path) -> None:
+    runs = [made_run(i) for i in range(2)]
+    (tmp_path / "f.json").write_bytes(runs_json(runs))
+    with Store.open("sqlite://") as store:
+        for run in runs:
+            store.add_group("sweep", {}, [run])
+        assert import_file(store, tmp_path / "f.json").group is None
+        assert len(store.groups()) == 2
+
+
+def test_two_programs_that_import_one_file_at_once_make_one_group(
+    store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both found none of the runs, said that they had imported them, and one group stayed empty."""
+    from gpuexplorer.history.sql import runs
+
+    (tmp_path / "f.json").write_bytes(runs_json([made_run(i) for i in range(3)]))
+    Store.open(store_url).close()
+    met, listed = threading.Barrier(2), runs.listed
+
+    def listed_by_both(connection: Connection, ids: Sequence[str]) -> set[str]:
+        found = listed(connection, ids)
+        with suppress(threading.BrokenBarrierError):  # as it is where one of them has to wait
+            met.wait(0.5)
+        return found
+
+    monkeypatch.setattr(runs, "listed", listed_by_both)
+    done: list[ImportedFile] = []
+
+    def one_program() -> None:
+        with Store.open(store_url) as store:
+            done.append(import_file(store, tmp_path / "f.json"))
+
+    programs = [threading.Thread(target=one_program) for _ in range(2)]
+    for program in programs:
+        program.start()
+    for program in programs:
+        program.join()
+    assert sorted((len(one.added), len(one.duplicates)) for one in done) == [(0, 3), (3, 0)]
+    with Store.open(store_url) as store:
+        assert [group.runs for group in store.groups()] == [3]
 
 
 def test_a_deleted_run_comes_back(tmp_path: Path) -> None:

@@ -143,6 +143,8 @@ class Run:
     ticket: int
     config: RunConfig
     label: str = ""
+    request: int | None = None
+    """The ticket by which it is told of, where that is not its own: it was prepared again."""
     trace: Trace = field(default_factory=Trace)
     medians: Trend = field(default_factory=lambda: Trend(3))
     """Rows (t, median so far, and its 95 % interval)."""
@@ -287,12 +289,19 @@ class Live:
             if name != "device":
                 mine[name], theirs[name] = theirs[name], mine[name]
 
-    def begin(self, ticket: int, config: RunConfig, ceilings: CeilingsOf | None = None) -> Run:
+    def begin(
+        self,
+        ticket: int,
+        config: RunConfig,
+        ceilings: CeilingsOf | None = None,
+        *,
+        request: int | None = None,
+    ) -> Run:
         """Start a new configuration; the one before it joins the past."""
         before = self.current
         self._retire()
         label = short_label(config, before.config if before else None)
-        self.current = Run(ticket, config, label, ceilings=ceilings)
+        self.current = Run(ticket, config, label, request, ceilings=ceilings)
         return self.current
 
     def _retire(self) -> None:

@@ -18,7 +18,8 @@ class Requests:
         """What is measured or about to be; None when the next request is to be sent anyhow."""
         self.moved_at: float | None = None
         """When the knobs last moved (``time.perf_counter``), until that run's first samples."""
-        self._ticket = 0
+        self._ticket = self._asked = 0
+        """The latest one that was given out, and that of the latest request."""
         self._waiting: dict[int, RunConfig] = {}
         self._resume = False
         self._resumed: RunConfig | None = None
@@ -31,7 +32,7 @@ class Requests:
 
     def ask(self, config: RunConfig) -> int:
         """Want a configuration; return the ticket of its request."""
-        ticket = self.take_tickets(1)
+        ticket = self._asked = self.take_tickets(1)
         self.wanted = self._waiting[ticket] = config
         return ticket
 
@@ -86,7 +87,7 @@ class Requests:
 
     def is_answer(self, ticket: int) -> bool:
         """Whether the samples of ``ticket`` are what a knob's move waits for."""
-        return self.moved_at is not None and ticket == self._ticket
+        return self.moved_at is not None and ticket == self._asked
 
     @property
     def impatient(self) -> bool:
@@ -94,8 +95,11 @@ class Requests:
         return self.moved_at is None or time.perf_counter() >= self.moved_at + PATIENCE_S
 
     def answered(self, ticket: int) -> float | None:
-        """Return the seconds from the knob's move to now, when ``ticket`` is its run."""
-        if self.moved_at is None or ticket != self._ticket:
+        """Return the seconds from the knob's move to now, when ``ticket`` is its run.
+
+        Of one that was prepared again it is a later one.
+        """
+        if self.moved_at is None or ticket < self._asked:
             return None
         took, self.moved_at = time.perf_counter() - self.moved_at, None
         return took

@@ -28,7 +28,7 @@ from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.core.result import TelemetrySummary
 from gpuexplorer.core.series.examine import UNCERTAIN
 from gpuexplorer.core.statistics import Summary
-from gpuexplorer.core.units import listed, plural, quantity, span
+from gpuexplorer.core.units import listed, quantity, samples_words, span
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.gui import typeface
 from gpuexplorer.gui.model.live import Run
@@ -298,10 +298,10 @@ class InsightPanel(ScrollArea):
             return
         self.headline.setText(tr(quantity(summary.median_s, "s")))
         interval = interval_words(summary.median_s, summary.ci95_low_s, summary.ci95_high_s)
-        self.spread.setText(tr(f"90 % of launches: {span(summary.p05_s, summary.p95_s, 's')}"))
-        launches = plural(summary.samples, "{number} launch", "{number} launches")
+        self.spread.setText(tr(f"90 % of samples: {span(summary.p05_s, summary.p95_s, 's')}"))
+        samples = samples_words(summary.samples)
         self.precision.setText(
-            tr(f"{interval} (95 %) · {launches}" if interval else f"{launches}, no interval yet")
+            tr(f"{interval} (95 %) · {samples}" if interval else f"{samples}, no interval yet")
         )
 
     def _show_check(self, prepared: Prepared | None) -> None:

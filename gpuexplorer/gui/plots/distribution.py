@@ -18,7 +18,7 @@ BINS = 72
 
 
 class Distribution(Plot):
-    """Filled bars for the current run, an outline for each ghost; in per cent of the launches."""
+    """Filled bars for the current run, an outline for each ghost; in per cent of the samples."""
 
     def __init__(self) -> None:
         super().__init__("s", "%")
@@ -28,7 +28,7 @@ class Distribution(Plot):
         self.x_axis.setStyle(showValues=False)
         self.box.setMouseEnabled(x=False, y=False)
         self.setToolTip(
-            tr("How often each time occurred among the launches shown, on the same vertical axis.")
+            tr("How often each time occurred among the samples shown, on the same vertical axis.")
         )
         self._bars = SideHistogram()
         self._ghosts = [SideHistogram() for _ in range(MAX_PINS)]

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from gpuexplorer.charts.facts import dropped_words
 from gpuexplorer.charts.words import interval_words
 from gpuexplorer.core.language import tr
-from gpuexplorer.core.units import count, plural, quantity, span
+from gpuexplorer.core.units import count, quantity, samples_words, span
 from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PINS, Live, Pin, Run
 from gpuexplorer.gui.model.trace import Drawing
 from gpuexplorer.gui.plots.base import (
@@ -78,7 +78,7 @@ class TimingPlot(QWidget):
         self.plot = Plot("s")
         self.plot.setToolTip(
             tr(
-                "Each launch's time (vertical) against when it ran (horizontal).\n"
+                "Each sample's time per launch (vertical) against when it ran (horizontal).\n"
                 "Drag pans, the wheel zooms, a double click follows again."
             )
         )
@@ -108,12 +108,12 @@ class TimingPlot(QWidget):
         self.follow_button.clicked.connect(self.follow)
         self._legend = {
             "trace": LineSample(
-                "launches",
-                "A point is a launch, in the order they ran.\nWhere there are too many for that, a "
-                "column is many of them: all,\nits darker part nine tenths, the line through it "
-                "their median.",
+                "samples",
+                "A point is a sample, in the order they ran: a launch,\nor the mean of some that "
+                "are too short to time each.\nWhere there are too many for that, a column is many "
+                "of them: all,\nits darker part nine tenths, the line through it their median.",
             ),
-            "median": LineSample("median so far", "Half of this run's launches were faster"),
+            "median": LineSample("median so far", "Half of this run's samples were faster"),
             "band": LineSample(
                 "95 % interval",
                 "Where the median lies with 95 % confidence, from time-separated batches",
@@ -318,10 +318,10 @@ class TimingPlot(QWidget):
             return ""
         when, middle = quantity(at.begin_s, "s"), quantity(at.median_s, "s")
         if at.launches == 1:
-            return " · ".join([*labels, f"launch at {when}: {middle}"])
+            return " · ".join([*labels, f"sample at {when}: {middle}"])
         least, most = quantity(at.least_s, "s"), quantity(at.most_s, "s")
-        launches = count(at.launches)
-        words = f"{launches} launches from {when}: {least} to {most}, median {middle}"
+        samples = count(at.launches)
+        words = f"{samples} samples from {when}: {least} to {most}, median {middle}"
         return " · ".join([*labels, words])
 
     def _painted(self) -> None:
@@ -441,27 +441,27 @@ class TimingPlot(QWidget):
             return ""
         median = quantity(summary.median_s, "s")
         if summary.samples == 1:
-            return tr(f"One launch took {median}.")
+            return tr(f"One sample: {median}.")
         number = count(summary.samples)
         usual = span(summary.p05_s, summary.p95_s, "s")
         interval = interval_words(summary.median_s, summary.ci95_low_s, summary.ci95_high_s)
         return tr(
-            f"Half of {number} launches took less than {median} ({interval}, 95 %), and nine "
-            f"tenths took {usual}."
+            f"Half of {number} samples are less than {median} ({interval}, 95 %), and nine "
+            f"tenths are {usual}."
             if interval
-            else f"Half of {number} launches took less than {median}, and nine tenths took {usual}."
+            else f"Half of {number} samples are less than {median}, and nine tenths are {usual}."
         )
 
     def _say(self, run: Run) -> None:
-        parts = [plural(run.trace.total, "{number} launch", "{number} launches")]
+        parts = [samples_words(run.trace.total)]
         drawing = self._drawing
         if drawing is not None and drawing.stretch > 1:
             fewest, stretch = count(drawing.fewest), count(drawing.stretch)
             parts.append(
-                f"a column is {fewest} to {stretch} launches: all of them, their middle 90 %, and "
+                f"a column is {fewest} to {stretch} samples: all of them, their middle 90 %, and "
                 "their median"
                 if drawing.fewest < drawing.stretch
-                else f"a column is {stretch} launches: all of them, their middle 90 %, and their "
+                else f"a column is {stretch} samples: all of them, their middle 90 %, and their "
                 "median"
             )
         summary = run.summary

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gpuexplorer.history.sql import database as database
     from gpuexplorer.history.sql import folding as folding
     from gpuexplorer.history.sql import groups as groups
+    from gpuexplorer.history.sql import imports as imports
     from gpuexplorer.history.sql import lists as lists
     from gpuexplorer.history.sql import live as live
     from gpuexplorer.history.sql import marks as marks

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, func, insert, or_, select, update
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.history.documents import clean, pack_document, unpack_document
@@ -119,6 +119,11 @@ def not_one(text: str, first: str, second: str) -> InputError:
 def of_kind(connection: Connection, kind: str | None) -> list[Group]:
     """Return the groups of a kind, or all, the latest first."""
     return _read(connection, groups.c.kind == clean(kind) if kind is not None else None)
+
+
+def some(connection: Connection, ids: Iterable[str], kind: str) -> list[Group]:
+    """Return groups by their ids, those that are there, and all of a kind; the latest first."""
+    return _read(connection, or_(groups.c.id.in_(list(ids)), groups.c.kind == clean(kind)))
 
 
 def _read(connection: Connection, wanted: ColumnElement[bool] | None) -> list[Group]:

@@ -83,13 +83,6 @@ def append(connection: Connection, run_id: str, batch: SampleBatch | Floats) -> 
     )
 
 
-def take_back(connection: Connection, run_id: str) -> None:
-    """Remove a run that was begun, for good; one that has ended stays."""
-    number, _, running = stored.resolve(connection, run_id)
-    if running:
-        stored.erase(connection, [number])
-
-
 def result_of(connection: Connection, number: int, run_id: str) -> RunResult | None:
     """Return the document of what a run that is going has so far; None before its first sample."""
     head = connection.execute(

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Select, Table, and_, delete, insert, or_, sel
 from gpuexplorer.core.chunked import as_list
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
+from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.history.documents import (
     Document,
     Floats,
@@ -24,6 +25,7 @@ from gpuexplorer.history.documents import (
     decode,
     pack_document,
     pack_samples,
+    take_apart,
     unpack_document,
     unpack_samples,
 )
@@ -34,6 +36,8 @@ from gpuexplorer.history.unreadable import name_of, number_of, run_damaged
 T = TypeVar("T")
 AT_ONCE = 500
 """Ids or rows of one statement."""
+BULK = 200
+"""Runs of one statement when many are added."""
 TOLD = 10
 """Characters of an id that tell it from every other in practice."""
 NEW = {"deleted": 0, "starred": False, "note": ""}
@@ -59,6 +63,17 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, An
         from sqlalchemy.dialects.sqlite import insert as insert_in_file
 
         connection.execute(insert_in_file(table).on_conflict_do_nothing(), rows)
+
+
+def add_all(
+    connection: Connection, results: Iterable[RunRecord | RunResult | bytes], group: str | None
+) -> int:
+    """Store runs, as documents or as their JSON, as ``add`` does; return how many came."""
+    came = 0
+    for part in batched(map(take_apart, results), BULK):
+        add(connection, part, group)
+        came += len(part)
+    return came
 
 
 def add(connection: Connection, found: Sequence[Document], group: str | None) -> None:
