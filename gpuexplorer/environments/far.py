@@ -387,14 +387,7 @@ def check_free(name: str) -> None:
 
 def add(name: str, machine: Machine) -> None:
     """Give an engine on another machine a name, or its name another place."""
-    checked_name(name)
-    known = Interpreters()
-    file = known.read()
-    if name in file.engines:
-        engines = {**file.engines, name: str(machine)}
-        known.write(msgspec.structs.replace(file, engines=engines))
-    else:
-        known.add(name, str(machine))
+    Interpreters().add(name, str(machine), instead=True)
 
 
 def kind_of(machine: Machine) -> str | None:
