@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 import numpy as np
 import numpy.typing as npt
 
-from gpuexplorer.calibration.plan import CeilingCandidate, Stage, in_brief, stages
+from gpuexplorer.calibration.earlier import roof_of, with_earlier
+from gpuexplorer.calibration.plan import CeilingCandidate, Roof, Stage, in_brief, stages
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo, DeviceList
@@ -24,6 +25,7 @@ from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.run_options import RunOptions
 from gpuexplorer.core.statistics import Summary, summarize
+from gpuexplorer.engine.errors import LongRun
 from gpuexplorer.workloads.workload import Workload
 
 ROUNDS = 3
@@ -53,6 +55,8 @@ class _Tried:
 
     candidate: CeilingCandidate
     rates: list[Rate] = field(default_factory=list)
+    failed: bool = False
+    """Whether work failed: nothing lacked here, and it was not too slow for this device."""
 
     @property
     def best(self) -> Rate | None:
@@ -164,6 +168,7 @@ class Calibration:
         """Note that ``task`` could not be measured and move on."""
         assert self.task is not None
         self.failures.append(f"{self.task.words}: {error}")
+        self._current.failed = not isinstance(error, CannotRunHere | LongRun)
         self._next_after_one()
 
     def skip(self) -> None:
@@ -215,13 +220,35 @@ class Calibration:
 
     # ---- the outcome
 
-    def ceilings(self) -> Ceilings:
-        """Return what was measured; WorkFailed when nothing could be."""
+    def ceilings(
+        self, before: Callable[[Ceilings], Ceilings | None] = lambda found: None
+    ) -> Ceilings:
+        """Return what was measured; WorkFailed when nothing could be.
+
+        ``before`` returns the calibration whose place it takes: what could not be measured now is
+        kept from that.
+        """
         found = self.so_far()
         if not found.ceilings:
             why = self.failures[0] if self.failures else "it was stopped before the first run"
             raise WorkFailed(f"{self.device.id} could not be calibrated: {why}")
-        return found
+        return with_earlier(found, before(found), [one for _, one in self._lost])
+
+    def missed(self, ceilings: Ceilings) -> int:
+        """Return for how many ceilings work failed and gave none of ``ceilings``."""
+        new = {roof_of(one, ceilings) for one in ceilings.ceilings if one.time_utc is None}
+        return len({roof for roof, _ in self._lost} - new)
+
+    @property
+    def _lost(self) -> list[tuple[Roof, CeilingCandidate]]:
+        """Those for which work failed, with the larger ones that were not tried after them."""
+        lost: list[tuple[Roof, CeilingCandidate]] = []
+        for stage, tried in zip(self.stages, self._tried, strict=True):
+            for one in tried:
+                after = any(one.candidate.after is smaller for _, smaller in lost)
+                if not one.rates and (one.failed or after):
+                    lost.append((stage.roof, one.candidate))
+        return lost
 
     def so_far(self) -> Ceilings:
         """Return the ceilings that were found by now."""

@@ -40,6 +40,10 @@ FMA_ROUNDS = 128
 CPU_FMA_THREADS = 1 << 16
 GPU_FMA_THREADS = 1 << 21
 
+LAST_LEVEL = "last-level cache"
+Roof = tuple[CeilingKind, str | None, bool]
+"""A kind, a precision, and whether it is of the last-level cache: there is one of each."""
+
 
 @dataclass(frozen=True)
 class CeilingCandidate:
@@ -66,6 +70,11 @@ class Stage:
     """The size in words, for the method."""
     seconds: float
     candidates: tuple[CeilingCandidate, ...] = field(default=())
+
+    @property
+    def roof(self) -> Roof:
+        """Which of all ceilings it is."""
+        return self.kind, self.precision, self.title == LAST_LEVEL
 
 
 @cache
@@ -160,7 +169,7 @@ class _Planner:
 
     def _caches(self) -> Iterator[Stage]:
         seconds = 0.2 if self.quick else 0.4
-        for title, parts in (("last-level cache", LAST_LEVEL_PARTS), ("inner caches", INNER_PARTS)):
+        for title, parts in ((LAST_LEVEL, LAST_LEVEL_PARTS), ("inner caches", INNER_PARTS)):
             footprints = [self.cache_B // part for part in (parts[-1:] if self.quick else parts)]
             footprints = [f for f in footprints if f >= SMALLEST_FOOTPRINT_B]
             found: list[CeilingCandidate] = []

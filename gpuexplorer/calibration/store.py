@@ -95,6 +95,11 @@ class CeilingStore:
             return next(iter(exact), None)
         return next(iter(same), None)
 
+    def before(self, ceilings: Ceilings) -> Ceilings | None:
+        """Return the calibration whose place one would take; None where there is none."""
+        name = file_name(ceilings)
+        return next((one for one in self.all() if file_name(one) == name), None)
+
     def save(self, ceilings: Ceilings) -> Path:
         """Write one calibration in place of the last of its kind; InputError when that fails."""
         path = self.folder / file_name(ceilings)

@@ -284,12 +284,14 @@ def _decades(values: Sequence[float]) -> tuple[float, float]:
 def _notes(ceilings: Ceilings | None, precision: str) -> tuple[str, ...]:
     if ceilings is None:
         return ("This device has not been calibrated: its roofs are not known.",)
+    high = ceilings.time_utc[:10]
+    low = min([high, *(one.time_utc[:10] for one in ceilings.ceilings if one.time_utc)])
     held = next((c.clock_held_Hz for c in ceilings.ceilings if c.clock_held_Hz), None)
     facts = [
         threads_words(ceilings.threads),
         quantity(held, "Hz") if held else "",
         "in five seconds" if ceilings.brief else "quickly" if ceilings.quick else "",
-        ceilings.time_utc[:10],
+        high if low == high else f"{low} to {high}",
     ]
     shown = ", ".join(filter(None, facts))
     return (

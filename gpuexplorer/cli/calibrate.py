@@ -19,7 +19,7 @@ from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.ceilings import MAIN_MEMORY_KINDS, Ceiling, Ceilings
 from gpuexplorer.core.device import DeviceInfo
-from gpuexplorer.core.errors import CannotRunHere
+from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.units import percent, plural, quantity
 from gpuexplorer.engine.session import EngineSession
@@ -60,12 +60,20 @@ def command(options: argparse.Namespace) -> int:
 @interrupts_held()
 def _deliver(calibration: Calibration, store: CeilingStore, options: argparse.Namespace) -> int:
     """Store and print what was found, and return the exit code."""
-    ceilings = calibration.ceilings()
+    ceilings = calibration.ceilings(store.before)
     delivery = Delivery(json=options.json, verbose=options.verbose)
     paths: list[Path] = []
     delivery.attempt(lambda: paths.append(store.save(ceilings)))
     delivery.show(lambda: _show(ceilings))
     delivery.document(lambda: pretty_json(ceilings))
+    if kept := sum(one.time_utc is not None for one in ceilings.ceilings):
+        say(
+            plural(
+                kept,
+                "{number} ceiling stays as it was measured before; the table says when",
+                "{number} ceilings stay as they were measured before; the table says when",
+            )
+        )
     for line in calibration.failures if options.verbose else ():
         say(f"not measured: {line}")
     if calibration.failures and not options.verbose:
@@ -77,7 +85,7 @@ def _deliver(calibration: Calibration, store: CeilingStore, options: argparse.Na
         say(failed)
     for path in paths if options.json != STDOUT else ():
         say(f"stored {path}")
-    return delivery.code
+    return delivery.code or (WorkFailed.exit_code if calibration.missed(ceilings) else 0)
 
 
 def _measure(session: EngineSession, calibration: Calibration, device: DeviceInfo) -> None:
@@ -123,9 +131,15 @@ def table(ceilings: Ceilings) -> Table:
             Text(quantity(ceiling.value, unit), style="bold"),
             _interval(ceiling),
             quantity(ceiling.clock_held_Hz, "Hz"),
-            Text(ceiling.method.partition(";")[0], style="dim"),
+            Text(_how(ceiling), style="dim"),
         )
     return made
+
+
+def _how(ceiling: Ceiling) -> str:
+    """Return what was run, and when if that was not with the others."""
+    parts = [ceiling.method.partition(";")[0], (ceiling.time_utc or "")[:10]]
+    return " · ".join(filter(None, parts))
 
 
 def notes(ceilings: Ceilings) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,7 @@ from gpuexplorer.search.contestants import (
     one_number_of_threads,
     read_words,
 )
+from gpuexplorer.search.outcome import measured_once_more
 from gpuexplorer.search.side_by_side import SideBySide
 from gpuexplorer.search.stored import compare_runs
 
@@ -169,6 +171,7 @@ def _partly_stored(
 ) -> int:
     """Measure the configurations, each by itself, and hold them against the stored runs.
 
+    One that fails for a reason that passes, such as a killed engine, is measured once more.
     What ends it early is followed by what was measured by then, the samples of the run under way
     among it, but for one whose result is wrong.
     """
@@ -191,8 +194,9 @@ def _partly_stored(
             one = contestants[at]
             assert one.workload is not None  # as every configuration has
             session = engines.take_turn(one.engine)
+            measure = partial(session.measure, one.config, one.workload, how)
             try:
-                run = runs[at] = session.measure(one.config, one.workload, how).result()
+                run = runs[at] = measured_once_more(measure).result()
             except WrongResult:
                 raise
             except (KeyboardInterrupt, ExplorerError):

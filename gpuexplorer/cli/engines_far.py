@@ -13,7 +13,7 @@ from gpuexplorer.cli.engines_managed import set_up_progress
 from gpuexplorer.cli.messages import is_terminal, say
 from gpuexplorer.core.errors import InputError, WorkFailed
 from gpuexplorer.core.language import tr
-from gpuexplorer.core.units import quantity
+from gpuexplorer.core.units import listed, quantity
 from gpuexplorer.engine.interpreters import Interpreters, find_interpreter
 from gpuexplorer.engine.machine import HOME, Machine
 from gpuexplorer.environments import far
@@ -79,21 +79,29 @@ def update(options: argparse.Namespace) -> int:
 def remove(name: str, *, keep: bool) -> int:
     """Forget an engine on another machine, and delete what was set up there unless ``keep``."""
     machine = _machine(name)
-    freed = 0
+    done = far.Removed()
     if not keep:
         try:
-            freed = far.remove(machine)
+            done = far.remove(name, machine)
         except KeyboardInterrupt:
             return EXIT_INTERRUPTED
         except WorkFailed as error:
             error.remedy = f"'gpuexplorer engines remove {name} --keep' only forgets it here"
             raise
     Interpreters().remove(name)
-    say(
-        f"gpuexplorer: forgot '{name}'; what was set up on {machine.host} is still there"
-        if keep
-        else f"gpuexplorer: removed '{name}' and freed {quantity(freed, 'B')} on {machine.host}"
-    )
+    host, others = machine.host, listed(f"'{other}'" for other in done.others)
+    if keep:
+        say(f"gpuexplorer: forgot '{name}'; what was set up on {host} is still there")
+    elif done.everything_stays:
+        say(f"gpuexplorer: forgot '{name}'; what was set up on {host} stays for {others}")
+    else:
+        freed = quantity(done.freed_B, "B")
+        say(
+            f"gpuexplorer: removed '{name}' and freed {freed} on {host}; the rest stays for "
+            f"{others}"
+            if others
+            else f"gpuexplorer: removed '{name}' and freed {freed} on {host}"
+        )
     return 0
 
 

@@ -129,7 +129,7 @@ def _say_last_words(one: Detached, state: DetachedState) -> None:
 
 
 def _follow(options: argparse.Namespace) -> int:
-    """Say how far a job is until it has ended."""
+    """Say how far a job is until it has ended; return 0 when nothing of it is missing."""
     one, before = detached.find_detached(options.job), -1
     try:
         while True:
@@ -139,10 +139,9 @@ def _follow(options: argparse.Namespace) -> int:
             before = state.done
             if not state.running:
                 say(f"gpuexplorer: job {one.id} is {_words(one, state)}")
-                if not _died(state):
-                    return 0
-                _say_last_words(one, state)
-                return WorkFailed.exit_code
+                if _died(state):
+                    _say_last_words(one, state)
+                return 0 if state.finished else WorkFailed.exit_code
             time.sleep(LOOK_S)
     except KeyboardInterrupt:
         say("gpuexplorer: the job is measured all the same; 'gpuexplorer jobs' lists it")

@@ -9,7 +9,7 @@ from gpuexplorer.cli import common_options as common
 
 COMMANDS = {
     "list": "every detached job: where it is, how far, and what comes next",
-    "follow": "say how far one is until it has ended",
+    "follow": "say how far one is until it has ended; exit code 0 when it is done, 1 before that",
     "collect": "take what it has measured into the history, and show it",
     "continue": "have it measure what it lacks, as after a reboot of its machine",
     "end": "end it; what it has measured can be collected",

@@ -22,6 +22,7 @@ from gpuexplorer.core.errors import (
 )
 from gpuexplorer.core.interrupts import interrupts_held
 from gpuexplorer.core.language import tr
+from gpuexplorer.core.units import listed
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.lessons.lesson import Lesson
 from gpuexplorer.lessons.loader import (
@@ -106,15 +107,22 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    (lesson,) = lessons_named([options.lesson], _workloads(options))[:1]
+    """Print a lesson, or all of a folder; as JSON several are a list."""
+    lessons = lessons_named([options.lesson], _workloads(options))
     if options.json is not None:
-        text = lesson.text
-        document = {"name": lesson.name, "title": text.title, "about": text.about, **text.sections}
-        write_document(options.json, pretty_json(document))
+        documents = [_text(lesson) for lesson in lessons]
+        whole = documents[0] if len(documents) == 1 else {"lessons": documents}
+        write_document(options.json, pretty_json(whole))
     if options.json == "-":
         return 0
-    _print_lesson(lesson)
+    for lesson in lessons:
+        _print_lesson(lesson)
     return 0
+
+
+def _text(lesson: Lesson) -> dict[str, str]:
+    text = lesson.text
+    return {"name": lesson.name, "title": text.title, "about": text.about, **text.sections}
 
 
 def _print_lesson(lesson: Lesson) -> None:
@@ -259,7 +267,7 @@ def _export(options: argparse.Namespace) -> int:
     if ending == SESSION:
         _check_window_libraries(path)
     workloads = _workloads(options)
-    (lesson,) = lessons_named([options.lesson], workloads)[:1]
+    lesson = _only(lessons_named([options.lesson], workloads))
     found: dict[str, Measured] = {}
     ended: KeyboardInterrupt | EngineGone | None = None
     with open_session(options) as session:
@@ -280,6 +288,18 @@ def _export(options: argparse.Namespace) -> int:
     if isinstance(ended, EngineGone):
         raise ended
     return EXIT_INTERRUPTED if ended is not None else 0 if found else WorkFailed.exit_code
+
+
+def _only(lessons: list[Lesson]) -> Lesson:
+    """Return the lesson of a list of one; InputError for a folder that holds several."""
+    first, *others = lessons
+    if others:
+        names = listed(f"'{one.name}'" for one in lessons)
+        raise InputError(
+            f"{first.folder.parent} holds several lessons, {names}, and one is written at a time",
+            remedy=f"name its folder, such as {first.folder}",
+        )
+    return first
 
 
 def _write_lesson(

@@ -38,7 +38,9 @@ def add_options(
 ) -> None:
     """Add the commands with their options; without one, the list."""
     for name, parser in common.commands_of(lessons, COMMANDS, everywhere, usual="list").items():
-        if name in ("show", "export"):
+        if name == "show":
+            parser.add_argument("lesson", metavar="LESSON", help="a name, or a folder of lessons")
+        elif name == "export":
             parser.add_argument("lesson", metavar="LESSON", help="its name, or its folder")
         elif name == "check":
             parser.add_argument(

@@ -37,6 +37,8 @@ class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that one launch touches, for memory."""
     method: str = ""
     """What was run and how it was timed, in words."""
+    time_utc: str | None = None
+    """When it was measured, if that was not with the others: it could not be any more."""
 
 
 class Ceilings(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 from gpuexplorer.core.closing import Closing
+
+TRY_EVERY_S = 0.02
 
 
 class FileLock(Closing):
     """A lock on a file, which is made where there is none, with its folder.
 
-    Where a file system knows no locks, everybody gets it. Raises OSError for what cannot be made.
+    Another who has it may let go of it within ``wait_s``. Where a file system knows no locks,
+    everybody gets it. Raises OSError for what cannot be made.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, wait_s: float = 0.0) -> None:
+        until = time.monotonic() + wait_s
         path.parent.mkdir(parents=True, exist_ok=True)
         self._descriptor: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         self.taken = _take(self._descriptor)
         """Whether this process has it; otherwise another has."""
+        while not self.taken and time.monotonic() < until:
+            time.sleep(TRY_EVERY_S)
+            self.taken = _take(self._descriptor)
 
     def close(self) -> None:
         """Let go of it."""

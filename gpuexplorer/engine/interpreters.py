@@ -18,7 +18,7 @@ import msgspec
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.engine.machine import Machine, is_address
-from gpuexplorer.exchange.files import atomic_file, read_file, write_error
+from gpuexplorer.exchange.files import atomic_file, changing, read_file, write_error
 
 SCHEMA = "gpuexplorer/engines/1"
 BUILT_IN = "built-in"
@@ -85,7 +85,10 @@ def config_folder() -> Path:
 
 
 class Interpreters:
-    """The engines that were given a name. Every call reads the file: others may have changed it."""
+    """The engines that were given a name. Every call reads the file: others may have changed it.
+
+    Only one program changes it at a time.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or config_folder() / "engines.json"
@@ -126,42 +129,50 @@ class Interpreters:
         """The name of the default engine; None for the built-in one."""
         return self.read().default
 
-    def add(self, name: str, word: str) -> Interpreter:
-        """Give an interpreter a name; InputError for a name or a path that cannot be."""
+    def add(self, name: str, word: str, *, instead: bool = False) -> Interpreter:
+        """Give an interpreter a name; InputError for a name or a path that cannot be.
+
+        ``instead``: it takes the place of an engine that has the name already.
+        """
         name = checked_name(name)
-        file = self.read()
-        if name in file.engines:
-            raise InputError(
-                f"there is an engine '{name}' already: {file.engines[name]}",
-                remedy="choose another name, or remove it first",
-            )
-        added = _at(word, name)
-        engines = {**file.engines, name: added.where}
-        self.write(msgspec.structs.replace(file, engines=engines))
+        with changing(self.path):
+            file = self.read()
+            if name in file.engines and not instead:
+                raise InputError(
+                    f"there is an engine '{name}' already: {file.engines[name]}",
+                    remedy="choose another name, or remove it first",
+                )
+            added = _at(word, name)
+            engines = {**file.engines, name: added.where}
+            self.write(msgspec.structs.replace(file, engines=engines))
         return added
 
     def remove(self, name: str) -> EnginesFile:
         """Forget an engine; return what the file held before, for ``bring_back``."""
-        before = self.read()
-        self._known(name, before)
-        engines = {n: path for n, path in before.engines.items() if n != name}
-        default = None if before.default == name else before.default
-        self.write(msgspec.structs.replace(before, engines=engines, default=default))
+        with changing(self.path):
+            before = self.read()
+            self._known(name, before)
+            engines = {n: path for n, path in before.engines.items() if n != name}
+            default = None if before.default == name else before.default
+            self.write(msgspec.structs.replace(before, engines=engines, default=default))
         return before
 
     def bring_back(self, name: str, before: EnginesFile) -> None:
         """Know an engine again that ``remove`` forgot; what else has changed since stays."""
-        file = self.read()
-        engines = {n: p for n, p in before.engines.items() if n == name or n in file.engines}
-        default = name if before.default == name and file.default is None else file.default
-        self.write(msgspec.structs.replace(file, engines=engines | file.engines, default=default))
+        with changing(self.path):
+            file = self.read()
+            engines = {n: p for n, p in before.engines.items() if n == name or n in file.engines}
+            engines |= file.engines
+            default = name if before.default == name and file.default is None else file.default
+            self.write(msgspec.structs.replace(file, engines=engines, default=default))
 
     def choose(self, name: str) -> None:
         """Make an engine the default."""
-        file = self.read()
-        if name != BUILT_IN:
-            self._known(name, file)
-        self.write(msgspec.structs.replace(file, default=None if name == BUILT_IN else name))
+        with changing(self.path):
+            file = self.read()
+            if name != BUILT_IN:
+                self._known(name, file)
+            self.write(msgspec.structs.replace(file, default=None if name == BUILT_IN else name))
 
     def _known(self, name: str, file: EnginesFile) -> None:
         if name not in file.engines:

@@ -17,7 +17,7 @@ from gpuexplorer.engine.interpreters import (
     config_folder,
     find_interpreter,
 )
-from gpuexplorer.exchange.files import atomic_file, read_file
+from gpuexplorer.exchange.files import atomic_file, changing, read_file
 
 SCHEMA = "gpuexplorer/known-devices/1"
 MOST_B = 1 << 20
@@ -55,14 +55,13 @@ def remember_devices(word: str | None, devices: DeviceList) -> None:
             return
         key = BUILT_IN if found is None else found.where
         known = tuple(KnownDevice(one.id, one.name) for one in devices)
-        file = _read()
-        if file.devices.get(key) == known:
+        if _read().devices.get(key) == known:
             return
-        made = msgspec.structs.replace(file, devices={**file.devices, key: known})
         path = config_folder() / "devices.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_file(path) as stream:
-            stream.write(msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n")
+        with changing(path):
+            made = _File(devices={**_read().devices, key: known})
+            with atomic_file(path) as stream:
+                stream.write(msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n")
     except (ExplorerError, OSError):
         return  # a list that lacks something is no reason to stop
 

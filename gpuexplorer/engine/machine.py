@@ -99,6 +99,14 @@ class Machine:
         port = f":{self.port}" if self.port is not None else ""
         return f"{SCHEME}{user}{host}{port}{self.python}"
 
+    def may_be(self, other: Machine) -> bool:
+        """Whether this may be another's machine and user: ssh's settings fill in what is left out.
+
+        Whatever the Python is.
+        """
+        pairs = ((self.user, other.user), (self.port, other.port))
+        return self.host == other.host and all(a == b or None in (a, b) for a, b in pairs)
+
     @property
     def target(self) -> str:
         """What a user gives ssh to get there: ``me@box``, or ``-p 2222 me@box``."""

@@ -387,14 +387,7 @@ def check_free(name: str) -> None:
 
 def add(name: str, machine: Machine) -> None:
     """Give an engine on another machine a name, or its name another place."""
-    checked_name(name)
-    known = Interpreters()
-    file = known.read()
-    if name in file.engines:
-        engines = {**file.engines, name: str(machine)}
-        known.write(msgspec.structs.replace(file, engines=engines))
-    else:
-        known.add(name, str(machine))
+    Interpreters().add(name, str(machine), instead=True)
 
 
 def kind_of(machine: Machine) -> str | None:
@@ -421,9 +414,25 @@ def update(
     return make(look(machine, "", cancel), kind, wheels, on_progress, cancel)
 
 
-def remove(machine: Machine, cancel: threading.Event | None = None) -> int:
-    """Delete what was set up there for an engine; return the bytes that this freed."""
+@dataclass(frozen=True)
+class Removed:
+    """What came of deleting what was set up for an engine on another machine."""
+
+    freed_B: int = 0
+    everything_stays: bool = False
+    """Whether nothing was deleted, because others use all of it."""
+    others: tuple[str, ...] = ()
+    """The names of other engines there, for which stays what they use."""
+
+
+def remove(name: str, machine: Machine, cancel: threading.Event | None = None) -> Removed:
+    """Delete what was set up there for the engine ``name``, but for what other names use."""
+    known = [one for one in Interpreters().all() if one.machine is not None and one.name != name]
+    there = [one for one in known if one.machine is not None and one.machine.may_be(machine)]
+    others = tuple(one.name for one in there if one.name is not None)
     kind = kind_of(machine)
+    if others and (kind is None or any(str(one.path) == machine.python for one in there)):
+        return Removed(everything_stays=True, others=others)
     python, _ = find_python(machine, "", cancel)
     folders = []
     if kind is not None:
@@ -434,6 +443,7 @@ def remove(machine: Machine, cancel: threading.Event | None = None) -> int:
         "folders": folders,
         "environments": ENVIRONMENTS,
         "jobs": JOBS,
-        "with_the_last": [PROGRAMS, TOOLS, WHEELS, ENVIRONMENTS],
+        "with_the_last": [] if others else [PROGRAMS, TOOLS, WHEELS, ENVIRONMENTS],
     }
-    return int(request(machine, python, wanted, cancel)["freed_B"])
+    freed_B = int(request(machine, python, wanted, cancel)["freed_B"])
+    return Removed(freed_B, others=others)

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.units import listed
 from gpuexplorer.engine.interpreters import Interpreters, checked_name
 from gpuexplorer.environments.disk import size_of
 from gpuexplorer.environments.downloads import downloads_folder
@@ -96,6 +97,16 @@ def remove(name: str) -> int:
             raise WorkFailed(
                 f"'{name}' is in use: job {job.id} is measured in it",
                 remedy=f"wait until it has ended, or end it: gpuexplorer jobs end {job.id}",
+            )
+        others = [
+            f"'{one.name}'"
+            for one in Interpreters().all()
+            if one.machine is None and one.name != name and one.path.is_relative_to(folder)
+        ]
+        if others:
+            raise WorkFailed(
+                f"'{name}' is in use: its environment is that of {listed(others)} as well",
+                remedy=f"remove {listed(others)} first",
             )
         freed = size_of(folder)
         gone = _set_aside(folder)

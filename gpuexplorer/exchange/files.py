@@ -14,8 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.locks import FileLock
 
+OTHERS_S = 5.0
+"""How long others may take to change a file."""
 _REASONS = {
     errno.ENOSPC: ("the disk is full", "free some space or choose another folder"),
     errno.EDQUOT: ("the disk quota is used up", "free some space or choose another folder"),
@@ -66,6 +69,25 @@ def _resolved(path: Path) -> Path:
         return path.resolve()
     except RuntimeError:  # what a circle of links was before Python 3.13
         raise OSError(errno.ELOOP, "") from None
+
+
+@contextmanager
+def changing(path: Path) -> Iterator[None]:
+    """Have a file to oneself while it is read and written anew, so that no other's change is lost.
+
+    Raises WorkFailed when another program does not let go of it, InputError where nothing can be
+    written.
+    """
+    try:
+        lock = FileLock(path.with_suffix(".lock"), wait_s=OTHERS_S)
+    except OSError as error:
+        raise write_error(path if path.parent.is_dir() else path.parent, error) from None
+    with lock:
+        if not lock.taken:
+            raise WorkFailed(
+                f"another GPU Explorer is changing {path}", remedy="end that one, and try again"
+            )
+        yield
 
 
 @contextmanager

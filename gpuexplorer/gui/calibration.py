@@ -56,6 +56,6 @@ class CalibrationJob(EngineJob):
             ends = (CannotRunHere, EngineKilled)
         calibration.run(lambda task: self.measure(*task.asked).result(), step, ends=ends)
         self.keep_going()
-        ceilings = calibration.ceilings()
+        ceilings = calibration.ceilings(self._store.before)
         self._store.save(ceilings)
         return ceilings

@@ -16,13 +16,14 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.language import tr
-from gpuexplorer.core.units import quantity
+from gpuexplorer.core.units import listed, quantity
 from gpuexplorer.engine.machine import Machine
 from gpuexplorer.gui.model.engines import EnginesModel
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.task import Tasks
 
 if TYPE_CHECKING:
+    from gpuexplorer.environments.far import Removed
     from gpuexplorer.environments.managed import Managed
 
 
@@ -108,20 +109,18 @@ class MadeEngines(QObject):
         if answer == buttons.Yes:
             self._tasks.do(
                 "engine-remove",
-                lambda cancel: _removed_there(machine, cancel),
+                lambda cancel: _removed_there(name, machine, cancel),
                 partial(self._deleted_there, name, machine),
             )
         return answer != buttons.Cancel
 
     def _deleted_there(
-        self, name: str, machine: Machine, freed: int | ExplorerError | None
+        self, name: str, machine: Machine, freed: Removed | ExplorerError | None
     ) -> None:
         if isinstance(freed, ExplorerError):
             self.told.emit(f"'{name}' is forgotten, but {freed}.")
         elif freed is not None:
-            self.told.emit(
-                f"Removed '{name}'; that freed {quantity(freed, 'B')} on {machine.host}."
-            )
+            self.told.emit(_removed_words(name, machine.host, freed))
 
     def delete(self, name: str) -> None:
         """Delete an environment."""
@@ -159,10 +158,19 @@ def _listed() -> list[Managed]:
     return managed.list_managed()
 
 
-def _removed_there(machine: Machine, cancel: threading.Event) -> int:
+def _removed_words(name: str, host: str, done: Removed) -> str:
+    """Say what was deleted on another machine, or for which engines all of it stays."""
+    if done.everything_stays:
+        others = listed(f"'{other}'" for other in done.others)
+        return f"'{name}' is forgotten; what was set up on {host} stays for {others}."
+    freed = quantity(done.freed_B, "B")
+    return f"Removed '{name}'; that freed {freed} on {host}."
+
+
+def _removed_there(name: str, machine: Machine, cancel: threading.Event) -> Removed:
     from gpuexplorer.environments import far
 
-    return far.remove(machine, cancel)
+    return far.remove(name, machine, cancel)
 
 
 def _removed(name: str) -> int:

@@ -45,7 +45,7 @@ from gpuexplorer.workloads.trust import agree_here
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 
 MODULE = "gpuexplorer.search.detached"
-ATTEMPTS = 10
+LOOK_S = 2.0
 TRIES = 2
 """How often what is lost for a reason that passes is measured, until someone continues the job."""
 WORK, ANSWERS, LOOKS, LOCK = "work", "answers", "looks", "lock"
@@ -103,7 +103,7 @@ def main(arguments: list[str]) -> int:
     folder = Path(arguments[0])
     if "--nice" in arguments:
         os.nice(int(arguments[arguments.index("--nice") + 1]))
-    with _lock(folder) as lock:
+    with FileLock(folder / LOCK, wait_s=LOOK_S) as lock:  # who only looks has it for a moment
         if not lock.taken:
             return 1  # another process is at work here
         (folder / PID).unlink(missing_ok=True)  # the one before's, and by now a stranger's
@@ -140,17 +140,6 @@ def _work_on(work: Work, folder: Path) -> int:
         return 1
     (folder / DONE).touch()
     return 0
-
-
-def _lock(folder: Path) -> FileLock:
-    """Take a folder; who only looks whether it is taken has it for a moment."""
-    for _ in range(ATTEMPTS):
-        lock = FileLock(folder / LOCK)
-        if lock.taken:
-            break
-        lock.close()
-        time.sleep(0.2)
-    return lock
 
 
 def _workload(work: Work) -> Workload:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from gpuexplorer.core.errors import (
     CannotRunHere,
@@ -19,6 +20,7 @@ from gpuexplorer.core.sweep import PASSING, Why
 from gpuexplorer.engine.errors import EngineKilled
 from gpuexplorer.search.space import Point
 
+T = TypeVar("T")
 MOST_FAILURES = 2
 """What fails for a reason that passes is tried once more."""
 
@@ -103,6 +105,21 @@ class Failures:
     def clear(self) -> None:
         """Note that none failed."""
         self._counted.clear()
+
+
+def measured_once_more(measure: Callable[[], T], on_again: Callable[[], None] = lambda: None) -> T:
+    """Return what ``measure`` does, done once more where it fails for a reason that passes.
+
+    ``on_again`` is told before that.
+    """
+    failures = Failures()
+    while True:
+        try:
+            return measure()
+        except ExplorerError as error:
+            if not failures.once_more(0, error):
+                raise
+            on_again()
 
 
 def fastest(cells: Sequence[SweepCell]) -> SweepCell | None:

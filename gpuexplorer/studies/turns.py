@@ -21,7 +21,7 @@ from gpuexplorer.core.units import plural
 from gpuexplorer.engine.errors import EngineGone
 from gpuexplorer.engine.interleave import Interleaving, Measures, TurnContestant
 from gpuexplorer.engine.record import RunRecord
-from gpuexplorer.search.outcome import Failures
+from gpuexplorer.search.outcome import Failures, measured_once_more
 from gpuexplorer.studies.running import How
 from gpuexplorer.workloads.workload import Workload
 
@@ -210,15 +210,14 @@ class InTurns:
             allow_long=self._how.allow_long,
             keep_arrays=True,
         )
-        failures = Failures()
-        while True:
-            try:
-                return session.measure(entry.config, self._workload, options)
-            except ExplorerError as error:
-                if not failures.once_more(0, error):
-                    raise
-                self._expect(1)
-                self._step(f"{entry.label}: first run")
+
+        def again() -> None:
+            self._expect(1)
+            self._step(f"{entry.label}: first run")
+
+        return measured_once_more(
+            lambda: session.measure(entry.config, self._workload, options), again
+        )
 
     def _turn(self, slot: int) -> None:
         self._step(self.entries[self._slots[slot]].label)

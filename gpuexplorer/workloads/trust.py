@@ -17,7 +17,7 @@ import msgspec
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.text import path_text
-from gpuexplorer.exchange.files import atomic_file, write_error
+from gpuexplorer.exchange.files import atomic_file, changing
 from gpuexplorer.workloads.own_model import read_model, workload_name
 from gpuexplorer.workloads.programs import Program
 from gpuexplorer.workloads.python_function import python_function
@@ -98,31 +98,31 @@ def trust(program: Program, *, remember: bool = True) -> None:
         _agreed.add(program.sha256)
         if not remember:
             return
-        document = _read()
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        document.models.pop(program.sha256, None)
-        document.models[program.sha256] = _Entry(path_text(program.path.absolute()), now)
-        for oldest in list(document.models)[: max(0, len(document.models) - MAX_ENTRIES)]:
-            del document.models[oldest]
-        folder = config_folder()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise write_error(folder, error) from None
-        with atomic_file(folder / FILE) as stream:
-            encoded = msgspec.json.encode(document)
-            stream.write(msgspec.json.format(encoded, indent=2) + b"\n")
+        with changing(config_folder() / FILE):
+            document = _read()
+            document.models.pop(program.sha256, None)
+            document.models[program.sha256] = _Entry(path_text(program.path.absolute()), now)
+            for oldest in list(document.models)[: max(0, len(document.models) - MAX_ENTRIES)]:
+                del document.models[oldest]
+            _write(document)
 
 
 def forget(sha256: str) -> None:
     """Trust a file no more; InputError when the list cannot be written."""
     with _lock:
         _agreed.discard(sha256)
-        document = _read()
-        if document.models.pop(sha256, None) is not None:
-            with atomic_file(config_folder() / FILE) as stream:
-                encoded = msgspec.json.encode(document)
-                stream.write(msgspec.json.format(encoded, indent=2) + b"\n")
+        if sha256 not in _read().models:
+            return
+        with changing(config_folder() / FILE):
+            document = _read()
+            if document.models.pop(sha256, None) is not None:
+                _write(document)
+
+
+def _write(document: _Document) -> None:
+    with atomic_file(config_folder() / FILE) as stream:
+        stream.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
 
 
 def known_path(name: str) -> Path | None:

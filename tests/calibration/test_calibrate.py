@@ -16,10 +16,11 @@ from gpuexplorer.calibration.calibrate import (
     rate_of,
 )
 from gpuexplorer.calibration.plan import ceiling_workloads, stages
+from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceLimits, DeviceList
-from gpuexplorer.core.errors import CannotRunHere, WorkFailed
+from gpuexplorer.core.errors import CannotRunHere, ExplorerError, WorkFailed
 from gpuexplorer.core.result import RunResult, Throughput
-from gpuexplorer.engine.errors import EngineGone
+from gpuexplorer.engine.errors import EngineGone, EngineKilled
 from gpuexplorer.workloads.library import calls_of
 from gpuexplorer.workloads.loader import load
 from tests.support.results import made_result
@@ -225,6 +226,81 @@ def test_without_a_compiler_what_libraries_reach_is_measured() -> None:
     calibration.run(measure)
     assert calibration.failures and all("no compiler" in f for f in calibration.failures)
     assert "gemm" in {c.kind for c in calibration.ceilings().ceilings}
+
+
+def calibrated(
+    lost: Callable[[NextRun], ExplorerError | None] = lambda task: None,
+    before: Ceilings | None = None,
+) -> tuple[Ceilings, int]:
+    """Return a calibration in which runs are lost, and how many ceilings it missed."""
+    calibration = Calibration(BOTH, KERNELS)
+
+    def measure(task: NextRun) -> RunResult:
+        error = lost(task)
+        if error is not None:
+            raise error
+        return result_of(calibration, 1e-3)
+
+    calibration.run(measure)
+    found = calibration.ceilings(lambda found: before)
+    return found, calibration.missed(found)
+
+
+def lost_roof(task: NextRun) -> ExplorerError | None:
+    return WorkFailed("the kernel broke") if task.stage.roof == ("fma", "fp32", False) else None
+
+
+def test_a_ceiling_that_cannot_be_measured_stays_as_it_was_before_with_its_date() -> None:
+    """The whole calibration was replaced by one that lacks it."""
+    first, missed = calibrated()
+    assert missed == 0
+    before = msgspec.structs.replace(first, time_utc="2026-01-01T12:00:00+00:00")
+    again, missed = calibrated(lost_roof, before)
+    assert missed == 1
+    kept = {(c.kind, c.precision) for c in again.ceilings if c.time_utc == before.time_utc}
+    assert kept == {("fma", "fp32")}
+    assert [c.kind for c in again.ceilings] == [c.kind for c in before.ceilings]
+    assert again.compute("fp32") is not None
+    third, missed = calibrated(lost_roof, msgspec.structs.replace(again, time_utc="2026-02-01"))
+    assert [c.time_utc for c in third.ceilings if c.time_utc] == [before.time_utc]
+    whole, missed = calibrated(before=third)
+    assert missed == 0 and not any(c.time_utc for c in whole.ceilings)
+
+
+def test_what_was_never_measured_is_missed_and_nothing_is_kept_from_a_brief_calibration() -> None:
+    found, missed = calibrated(lost_roof)
+    assert missed == 1 and ("fma", "fp32") not in {(c.kind, c.precision) for c in found.ceilings}
+    brief = msgspec.structs.replace(calibrated()[0], brief=True)
+    assert calibrated(lost_roof, brief)[0].ceilings == found.ceilings
+
+
+def test_a_ceiling_whose_best_candidate_is_lost_stays_if_it_was_higher() -> None:
+    def lost(task: NextRun) -> ExplorerError | None:
+        is_best = task.candidate is task.stage.candidates[0]  # all are as fast
+        fma = task.stage.roof == ("fma", "fp32", False)
+        return EngineKilled("the engine was killed") if fma and is_best else None
+
+    def roof(found: Ceilings) -> Ceiling:
+        return next(c for c in found.ceilings if (c.kind, c.precision) == ("fma", "fp32"))
+
+    before, _ = calibrated()
+    for factor, kept in ((2.0, True), (0.5, False)):
+        value = factor * roof(before).value
+        every = tuple(
+            msgspec.structs.replace(c, value=value) if c == roof(before) else c
+            for c in before.ceilings
+        )
+        found, missed = calibrated(lost, msgspec.structs.replace(before, ceilings=every))
+        assert (roof(found).value == value, missed) == (kept, int(kept))
+
+
+def test_what_nothing_here_can_run_is_kept_and_not_missed() -> None:
+    before, _ = calibrated()
+    found, missed = calibrated(
+        lambda task: CannotRunHere("no PyTorch") if task.stage.kind == "gemm" else None, before
+    )
+    assert missed == 0
+    assert {c.kind for c in found.ceilings if c.time_utc} == {"gemm"}
 
 
 def test_nothing_measured_is_an_error_that_says_why() -> None:

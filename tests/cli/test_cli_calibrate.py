@@ -19,7 +19,7 @@ from gpuexplorer.cli.parser import parse
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo, DeviceList
 from gpuexplorer.core.errors import CannotRunHere, InputError
-from gpuexplorer.engine.errors import EngineGone
+from gpuexplorer.engine.errors import EngineGone, EngineKilled
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import EngineSession
 from tests.support.cli import run_cli
@@ -107,6 +107,37 @@ def test_an_engine_that_gives_up_leaves_the_calibration_before_as_it_was(
     assert "nothing was stored, the calibration before stays as it was" in said.err
     assert "the engine ended before it answered" in said.err
     assert next(runs) == 2  # nothing is tried without an engine
+
+
+def test_a_ceiling_that_cannot_be_measured_again_is_kept_and_ends_it_with_1(
+    few: None,
+    data_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It was gone from what was stored, and the command ended with 0."""
+    asked = ["calibrate", "--device", "cpu"]
+    assert main(asked) == 0
+    (before,) = CeilingStore(data_dir).all()
+    dated = msgspec.structs.replace(before, time_utc="2026-01-01T12:00:00+00:00")
+    CeilingStore(data_dir).save(dated)
+    capsys.readouterr()
+    measure = EngineSession.measure
+
+    def measured(self: EngineSession, *how: Any, **told: Any) -> RunRecord:
+        if how[0].workload == "ceiling-fma":
+            raise EngineKilled("the engine was ended from outside", remedy="run it again")
+        return measure(self, *how, **told)
+
+    monkeypatch.setattr(EngineSession, "measure", measured)
+    assert main(asked) == 1
+    said = capsys.readouterr()
+    assert "1 ceiling stays as it was measured before; the table says when" in said.err
+    assert "1 candidate could not be measured" in said.err
+    assert "2026-01-01" in said.out
+    (now,) = CeilingStore(data_dir).all()
+    dates = {c.kind: c.time_utc for c in now.ceilings}
+    assert dates == {"fma": dated.time_utc, "gemm": None} and now.time_utc > dated.time_utc
 
 
 def test_an_unknown_device_is_an_input_error(data_dir: Path) -> None:

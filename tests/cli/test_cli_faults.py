@@ -346,6 +346,31 @@ def test_configurations_beside_stored_runs_are_kept_as_far_as_they_were_measured
         assert "the engine died" in told.err
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_configuration_beside_stored_runs_that_is_lost_with_its_engine_is_measured_once_more(
+    times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first engine that was killed ended the comparison."""
+    measure, turns = EngineSession.measure, itertools.count()
+
+    def killed(self: EngineSession, *how: Any, **told: Any) -> RunRecord:
+        record = measure(self, *how, **told)
+        if next(turns) in range(1, 1 + times):
+            raise EngineKilled("the engine was killed", remedy="run it again")
+        return record
+
+    history, made = tmp_path / "history.sqlite", tmp_path / "compared.json"
+    with Store.open(history) as store:
+        store.add(OLD)
+    monkeypatch.setenv("GPUEXPLORER_HISTORY_URL", str(history))
+    monkeypatch.setattr(EngineSession, "measure", killed)
+    assert main([*STORED, "--seconds", "0.4", "--json", str(made)]) == (0 if times == 1 else 1)
+    assert ("the engine was killed" in capsys.readouterr().err) == (times == 2)
+    assert next(turns) == 3
+    result = msgspec.json.decode(made.read_bytes(), type=ComparisonResult)
+    assert len({one.run.id for one in result.contestants}) == 3
+
+
 def test_an_interrupt_before_the_first_sample_beside_stored_runs_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

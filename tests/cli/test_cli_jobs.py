@@ -498,3 +498,26 @@ def test_a_job_that_died_says_why_and_following_it_fails(
     ]  # fmt: skip
     assert main(["jobs"]) == 0
     assert capsys.readouterr().err.splitlines() == [said]
+
+
+@pytest.mark.parametrize("by", ["its machine", "its user", "the system"])
+def test_following_a_job_that_ended_before_it_was_done_fails(
+    by: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``follow && collect`` took for a whole one what ended with its machine or by its user."""
+    one = swept()
+    assert main(["jobs", "follow", one.id]) == 0
+    (one.folder / DONE).unlink()
+    (one.folder / ANSWERS / "000001").unlink()
+    if by == "its machine":
+        (one.folder / "boot").write_text("another boot")
+    elif by == "its user":
+        assert main(["jobs", "end", one.id]) == 0
+    capsys.readouterr()
+    assert main(["jobs", "follow", one.id]) == 1
+    words = {
+        "its machine": "ended with its machine: continue it",
+        "its user": "ended: collect or continue it",
+        "the system": "interrupted: continue it",
+    }
+    assert capsys.readouterr().err.splitlines()[-1] == (f"gpuexplorer: job {one.id} is {words[by]}")

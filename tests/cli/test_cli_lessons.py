@@ -49,6 +49,29 @@ def test_a_lesson_is_read_and_a_wrong_name_is_told(capsys: pytest.CaptureFixture
     assert "no such folder" in capsys.readouterr().err
 
 
+def test_all_lessons_of_a_folder_are_read_and_one_of_them_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first one alone was, and nothing said that there are others."""
+    mine, page = tmp_path / "mine", tmp_path / "lesson.html"
+    for name in ("bank-conflicts", "coalescing"):
+        shutil.copytree(shipped_folder() / name, mine / name)
+    assert main(["lessons", "show", str(mine)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("What this lesson claims") == 2
+    assert main(["lessons", "show", str(mine), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["lessons"]
+    assert [one["name"] for one in found] == ["bank-conflicts", "coalescing"]
+    assert main(["lessons", "show", str(mine / "coalescing"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == found[1]
+    assert main(["lessons", "export", str(mine), str(page)]) == 2
+    assert capsys.readouterr().err == (
+        f"gpuexplorer: error: {mine} holds several lessons, 'bank-conflicts' and 'coalescing', and "
+        f"one is written at a time; name its folder, such as {mine / 'bank-conflicts'}\n"
+    )
+    assert not page.exists()
+
+
 @counts
 def test_a_folder_is_checked_and_an_exercise_solved(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuexplorer.core.errors import InputError
+from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.locks import FileLock
 from gpuexplorer.engine.candidates import find_candidates
 from gpuexplorer.engine.interpreters import (
     BUILT_IN,
@@ -24,6 +27,7 @@ from gpuexplorer.engine.interpreters import (
     is_own,
     name_for,
 )
+from gpuexplorer.exchange import files
 from tests.support.pythons import make_conda, make_python, pretend
 
 
@@ -45,6 +49,30 @@ def test_names_are_kept_in_their_order_and_the_default_with_them(tmp_path: Path)
     assert again.default == "alpha"
     again.choose(BUILT_IN)
     assert Interpreters().default is None
+
+
+def test_names_that_are_given_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    """Two programs that read the list before either had written it lost a name of the two."""
+    python, names = str(pretend(tmp_path / "a", ":")), [f"n{number}" for number in range(20)]
+    both = threading.Barrier(2, timeout=60.0)
+
+    def give(word: str) -> None:
+        for name in names:
+            both.wait()
+            Interpreters().add(f"{name}-{word}", python)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(give, ("here", "there")))
+    assert set(find_names(Interpreters())) == {f"{n}-{w}" for n in names for w in ("here", "there")}
+
+
+def test_a_list_that_another_program_does_not_let_go_of_is_a_sentence(
+    settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "OTHERS_S", 0.0)
+    with FileLock(settings / "engines.lock"), pytest.raises(WorkFailed, match="is changing"):
+        Interpreters().choose(BUILT_IN)
+    Interpreters().choose(BUILT_IN)
 
 
 def test_what_was_removed_comes_back_and_later_changes_stay(tmp_path: Path) -> None:

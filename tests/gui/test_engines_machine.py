@@ -134,6 +134,21 @@ def test_a_machine_is_added_used_and_removed(
     assert "gpu" not in Interpreters().read().engines
 
 
+def test_what_another_name_uses_stays_on_its_machine(
+    qtbot: QtBot, dialog: EnginesDialog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was deleted there, and the other engine was gone with it."""
+    python = "/home/me/.local/share/gpuexplorer/far/cpu/bin/python"
+    for name in ("first", "second"):
+        far.add(name, Machine.read(f"ssh://box{python}"))
+    dialog.list.refresh(choose="first")
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: QMessageBox.StandardButton.Yes)
+    dialog.list.remove("first")
+    words = "'first' is forgotten; what was set up on box stays for 'second'."
+    until(qtbot, lambda: part(dialog, "engineWords", QLabel).text() == words)
+    assert set(Interpreters().read().engines) == {"second"}
+
+
 @pytest.fixture
 def link(sshd: Sshd) -> Iterator[BadLink]:
     """The way to an engine ``gpu``, which is there already."""

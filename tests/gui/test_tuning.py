@@ -273,6 +273,9 @@ def test_it_says_before_what_it_comes_to_and_which_command_does_it(
     form.sampler_box.setCurrentIndex(form.sampler_box.findData("grid"))
     form.racing_box.setChecked(False)
     until(qtbot, lambda: form.estimate.text().startswith("Tries 66 of them, which takes about"))
+    assert form.estimate.text().endswith(
+        ", and up to 15 s for the final, unless eight turns of each finalist take longer."
+    )
     for sampler, unit in (("grid", "all"), ("tpe", "seconds"), ("random", "evaluations")):
         form.sampler_box.setCurrentIndex(form.sampler_box.findData(sampler))
         form.unit_box.setCurrentIndex(form.unit_box.findData(unit))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -24,6 +27,7 @@ from gpuexplorer.workloads.own_model import (
     read_model,
     workload_name,
 )
+from gpuexplorer.workloads.programs import Program
 from gpuexplorer.workloads.switches import offered
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.support.own_models import GOOD, workload_of, write
@@ -196,6 +200,26 @@ def test_agreement_is_remembered_for_the_very_text(tmp_path: Path) -> None:
     assert not trust.is_trusted(changed.sha256)
     trust.forget(model.sha256)
     assert not trust.is_trusted(model.sha256)
+
+
+def test_what_two_programs_agree_to_at_the_same_time_is_all_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each wrote the list as it had read it, and one agreement of two was lost."""
+    monkeypatch.setattr(trust, "_lock", nullcontext())  # which programs do not share
+    both = threading.Barrier(2, timeout=60.0)
+    words = [[f"{who} {number}" for number in range(20)] for who in ("here", "there")]
+    programs = [[Program(HERE, word) for word in some] for some in words]
+
+    def agree(some: list[Program]) -> None:
+        for one in some:
+            both.wait()
+            trust.trust(one)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(agree, programs))
+    trust._agreed.clear()
+    assert all(trust.is_trusted(one.sha256) for some in programs for one in some)
 
 
 def test_agreement_for_a_process_is_not_written_down(tmp_path: Path, config_folder: Path) -> None:

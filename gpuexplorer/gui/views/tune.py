@@ -113,7 +113,12 @@ class WantedTuning:
                 "longer.",
             )
         tries = f"Tries {count(min(able, budget.evaluations or able))} of them, which takes {takes}"
-        return Preview(self, total, f"{tries}, and up to {MOST_FINAL_S:g} s for the final.")
+        return Preview(
+            self,
+            total,
+            f"{tries}, and up to {MOST_FINAL_S:g} s for the final, unless eight turns of each "
+            "finalist take longer.",
+        )
 
     def command(self, kernels: Sequence[Path], threads: int | None, engine: str | None) -> str:
         """Return the ``gpuexplorer tune`` command, quoted for a shell."""
