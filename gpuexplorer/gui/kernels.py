@@ -166,9 +166,8 @@ class Kernels(QObject):
             self._refuse(error)
             return
         present = self._session.experiment.workload
-        failed = [e for one, e in self.unread.items() if present.name in self._loaded_of(one)]
-        if if_changed and failed:
-            self._refuse(*failed)
+        if if_changed and any(present.name in self._loaded_of(one) for one in self.unread):
+            self.tell_unread()
             return
         read = workloads.get(present.name)
         if if_changed and read is not None and read.sha256 == present.sha256:
@@ -245,6 +244,5 @@ class Kernels(QObject):
         self.folders_changed.emit(self.folders)
         self._session.experiment.set_workloads(workloads)
 
-    def _refuse(self, *errors: ExplorerError) -> None:
-        words, details = (f"{error}." for error in errors), (error.detail for error in errors)
-        self.notice.emit(Notice("bad", " ".join(words), detail="\n".join(filter(None, details))))
+    def _refuse(self, error: ExplorerError) -> None:
+        self.notice.emit(Notice("bad", f"{error}.", detail=error.detail))

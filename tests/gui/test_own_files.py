@@ -351,7 +351,11 @@ def test_a_remembered_file_that_is_gone_is_written_anew_from_its_edits_or_forgot
     assert gone.read_text(encoding="utf-8") == edited
     assert "gone" in window.session.experiment.workloads
     assert not complained(window) and drafts.find_draft(gone) is None
+    window.session.experiment.set_workload("gone")
+    until(qtbot, lambda: window.kernels.watches(gone))
     gone.unlink()
+    until(qtbot, lambda: complained(window))
+    assert list(offered(window)) == ["Forget it"]
     window.commands.reload_kernels.trigger()
     assert complained(window) and list(offered(window)) == ["Forget it"]
     offered(window)["Forget it"].click()
