@@ -267,7 +267,7 @@ def add_selftest(selftest: argparse.ArgumentParser) -> None:
     selftest.add_argument(
         "--quick", action="store_true",
         help="each variant and precision at its most telling sizes only, each variant with one "
-        "unusual block: under a minute on a CPU",
+        "unusual block: about a minute on a CPU",
     )  # fmt: skip
     selftest.add_argument(
         "--section", action="append", default=[], metavar="NAME",

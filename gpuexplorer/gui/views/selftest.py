@@ -171,7 +171,7 @@ class SelfTestView(JobControl[Tested, SelfTestOptions]):
         about = QLabel(tr(ABOUT))
         about.setWordWrap(True)
         about.setProperty("role", "muted")
-        self.quick_box = QCheckBox(tr("&Quick: under a minute, the most telling sizes only"))
+        self.quick_box = QCheckBox(tr("&Quick: about a minute, the most telling sizes only"))
         self.quick_box.setObjectName("selfTestQuick")
         self.quick_box.setChecked(True)
         self.quick_box.setToolTip(
