@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from getpass import getuser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,6 +34,7 @@ from gpuexplorer.core.language import available
 from gpuexplorer.core.language.figures import with_comma
 from gpuexplorer.core.memory import PARTS
 from gpuexplorer.core.operators import FAMILIES
+from gpuexplorer.gui.code.versions import differences
 from gpuexplorer.gui.operators_job import OperatorsJob
 from gpuexplorer.gui.sweep_job import SweepJob
 from gpuexplorer.gui.views.compare_job import CompareJob
@@ -62,6 +64,7 @@ SWITCH = """
 import json, os, signal, sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from PySide6.QtCore import QTimer
 from gpuexplorer.core.language import available
 from gpuexplorer.core.language.figures import with_comma
@@ -111,6 +114,7 @@ app.main(["--language", "system", "--threads", "1"])
 WHILE_MEASURING = """
 import json, sys
 from pathlib import Path
+from types import SimpleNamespace
 from PySide6.QtCore import QTimer
 from gpuexplorer.core.language import available
 from gpuexplorer.gui import app
@@ -357,5 +361,17 @@ def test_parts_of_memory_and_what_a_job_did_are_told() -> None:
     language.use("zh_CN")
     try:
         assert [words for words in said if language.tr(words) == words] == []
+    finally:
+        language.use(language.ENGLISH)
+
+
+def test_differences_of_a_version_are_headed_in_the_windows_language() -> None:
+    source = SimpleNamespace(files={"a.cu": "x\n"})
+    version: Any = SimpleNamespace(number=2, workload=SimpleNamespace(source=source))
+    language.use("zh_CN")
+    try:
+        changes = differences(version, {"a.cu": "y\n"})
+        assert changes.splitlines()[:2] == ["--- 第 2 版", "+++ 现在的文本"]
+        assert differences(version, {"a.cu": "x\n"}) == "没有差异。"
     finally:
         language.use(language.ENGLISH)

@@ -306,8 +306,8 @@ def differences(version: Version, texts: Mapping[str, str]) -> str:
     found, number = [], version.number
     for name, text in texts.items():
         before = version.workload.source.files.get(name, "")
-        names = f"version {number}", "the present text"
+        names = tr(f"version {number}"), tr("the present text")
         if len(texts) > 1:
-            names = f"version {number}: {name}", f"the present text: {name}"
+            names = tr(f"version {number}: {name}"), tr(f"the present text: {name}")
         found.append(differing(before, text, *names))
-    return "\n".join(filter(None, found)) or "There is no difference."
+    return "\n".join(filter(None, found)) or tr("There is no difference.")
