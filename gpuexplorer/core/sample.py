@@ -6,6 +6,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+MOST_SECONDS = 1e9
+"""The longest time that a launch can have taken."""
+
 
 class SampleBatch(msgspec.Struct, frozen=True, kw_only=True):
     """Consecutive batches of launches, as they travel.
@@ -40,12 +43,13 @@ class SampleBatch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether its parts belong together: as many of each as there are samples or batches."""
+        """Whether it can be: as many of each part as there are samples or batches, and numbers."""
         samples, rest = divmod(len(self.seconds), 8)
         batches, phases = len(self.counts), self.phases_s
         rows, part = divmod(len(phases), 40) if isinstance(phases, bytes) else (len(phases), 0)
         return (
             not rest
+            and bool((np.abs(self.durations_s) <= MOST_SECONDS).all())  # which NaN is not
             and sum(self.counts) == samples
             and min(self.counts, default=0) >= 0
             and len(self.starts_ns) == batches

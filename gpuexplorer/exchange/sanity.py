@@ -15,9 +15,9 @@ import numpy as np
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import MOST_PRINTED, RUN_SCHEMA, RunResult
+from gpuexplorer.core.sample import MOST_SECONDS as MOST_SECONDS
 
 MOST_SAMPLES = 4_000_000
-MOST_SECONDS = 1e9
 MOST_TEXT = 10_000
 """Characters of a single text of a run, but for what its kernels printed."""
 _ID = re.compile(r"[0-9A-Za-z_-]{8,64}")

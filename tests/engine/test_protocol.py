@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import math
+import struct
 import subprocess
 
 import msgspec
@@ -54,7 +56,9 @@ def test_a_run_that_is_prepared_as_the_one_before_shares_its_parts_and_says_its_
 @pytest.mark.parametrize(
     "parts",
     [
-        {"seconds": b"\x00" * 15}, {"counts": (3,)}, {"counts": (3, -1)}, {"starts_ns": ()},
+        {"seconds": b"\x00" * 15}, {"seconds": struct.pack("<2d", 1.0, math.nan)},
+        {"seconds": struct.pack("<2d", 1.0, 1e300)}, {"counts": (3,)},
+        {"counts": (3, -1)}, {"starts_ns": ()},
         {"phases_s": ((0.0,) * 5,)}, {"phases_s": b"\x00" * 41}, {"phases_s": b"\x00" * 40},
         {"launches": (0,)}, {"launches": (1, 1)},
         {"clocks_Hz": (1e9, 1e9)},
