@@ -24,6 +24,7 @@ from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.result import Phases
 from gpuexplorer.core.sample import Reading, SampleBatch
 from gpuexplorer.core.sweep import read_sweep, sweep_json
+from gpuexplorer.core.text import brief
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.workloads.choose import complete
@@ -198,7 +199,7 @@ def _take_frames(data: bytes) -> None:
             elif isinstance(message, protocol.Finished):
                 record.end(message.stopped_by, message.phases_s)
     except (protocol.ProtocolError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise WorkFailed(f"the engine is lost: {error}"[:900]) from None
+        raise WorkFailed(f"the engine is lost: {brief(str(error), 900)}") from None
     if record.samples:
         record.result()
 
