@@ -6,7 +6,8 @@ Every power-of-two block up to the device's limit. First the race goes over it b
 every block is measured with ``--samples`` samples, in an order that chance decides; then the best
 of the race and the best of the exhaustive measurement are measured in turns. The race has kept its
 promise when its best takes at most ``1 + limit`` times what the other takes, and when it needed at
-most a quarter (``--share``) of the time.
+most a quarter (``--share``) of the time. Beside it stands what the block's shape is worth: how many
+times as long the tallest block (1 x n) takes as the widest (n x 1).
 """
 
 from __future__ import annotations
@@ -98,6 +99,13 @@ def main() -> int:
             )
             ratio = compared.ratio if compared is not None else float("nan")
     assert named.block is not None and best.block is not None
+    by_block_s = {
+        p.config.block: medians_s[p.number]
+        for p in points
+        if p.config and p.config.block and p.number in medians_s
+    }
+    wide_s = max((block, s) for block, s in by_block_s.items() if block[1:] == (1, 1))[1]
+    tall_s = max((block, s) for block, s in by_block_s.items() if block[::2] == (1, 1))[1]
     near = [s for s in medians_s.values() if s <= (1 + options.limit) * best_s]
     kept = bool(ratio <= 1 + options.limit) and race_s <= options.share * exhaustive_s
     print(
@@ -128,6 +136,7 @@ def main() -> int:
                 "ratio_ci95": [compared.ci95_low, compared.ci95_high] if compared else None,
                 "tie_band": sorted(made.ties),
                 "within_limit_exhaustively": len(near),
+                "tall_against_wide": tall_s / wide_s,
                 "limit": options.limit,
                 "kept": kept,
             }
