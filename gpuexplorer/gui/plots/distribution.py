@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtGui import QBrush, QColor
 
 from gpuexplorer.core.language import tr
-from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PINS, Pin, Run
+from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, Pin, Run
 from gpuexplorer.gui.model.trace import Floats
 from gpuexplorer.gui.plots.base import SIDE_WIDTH, Plot, SideHistogram, line_pen
 from gpuexplorer.gui.theme import blend, theme
@@ -31,11 +31,11 @@ class Distribution(Plot):
             tr("How often each time occurred among the samples shown, on the same vertical axis.")
         )
         self._bars = SideHistogram()
-        self._ghosts = [SideHistogram() for _ in range(MAX_PINS)]
-        self._ghost_keys: list[tuple[object, ...]] = [()] * MAX_PINS
-        self._ghost_shares: list[Floats] = [np.zeros(1)] * MAX_PINS
-        for bars in (self._bars, *self._ghosts):
-            self.add(bars)
+        self._ghosts: list[SideHistogram] = []
+        """As many as there have been."""
+        self._ghost_keys: list[tuple[object, ...]] = []
+        self._ghost_shares: list[Floats] = []
+        self.add(self._bars)
 
     def repaint_bars(self) -> None:
         """Take the theme's colours; the ghosts' come with ``show_pins``."""
@@ -45,6 +45,11 @@ class Distribution(Plot):
 
     def show_pins(self, colours: Sequence[str]) -> None:
         """Have one outline for each ghost, in its colour."""
+        while len(self._ghosts) < len(colours):
+            self._ghosts.append(SideHistogram())
+            self._ghost_keys.append(())
+            self._ghost_shares.append(np.zeros(1))
+            self.add(self._ghosts[-1])
         for index, bars in enumerate(self._ghosts):
             if index < len(colours):
                 bars.set_look(None, line_pen(colours[index]))

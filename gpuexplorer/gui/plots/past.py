@@ -6,7 +6,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QBrush, QColor, QPen
 
 from gpuexplorer.core.language import tr
-from gpuexplorer.gui.model.live import MAX_PAST, Live
+from gpuexplorer.gui.model.live import Live
 from gpuexplorer.gui.plots.base import Plot, line_pen
 from gpuexplorer.gui.plots.traces import Traces
 from gpuexplorer.gui.theme import blend, theme
@@ -22,25 +22,30 @@ class PastRuns:
         self._live, self._plot = live, plot
         self._shown: tuple[object, ...] = ()
         self._traces = Traces(plot, -14)
-        self._marks = [pg.InfiniteLine(angle=90) for _ in range(MAX_PAST + 1)]
-        self._words = [pg.TextItem(anchor=(0, 0)) for _ in range(MAX_PAST + 1)]
-        for z, items in ((-15, self._marks), (20, self._words)):
-            for item in items:
-                item.setZValue(z)
-                plot.add(item)
-        for item in (*self._marks, *self._words):
-            item.hide()
+        self._beginnings: list[tuple[pg.InfiniteLine, pg.TextItem]] = []
+        """A line and its words, as many as there have been."""
 
     def repaint_theme(self) -> None:
         """Take the theme's colours."""
         chart = theme().chart
         line, middle, extremes = (blend(chart.muted, chart.panel, s) for s in (0.75, 0.5, 0.25))
         self._traces.set_look(line, middle, extremes)
-        for mark in self._marks:
-            mark.setPen(line_pen(blend(chart.muted, chart.panel, 0.35)))
-        for words in self._words:
-            words.setColor(chart.muted)
-            words.fill = QBrush(QColor(chart.panel))  # they lie over what was measured
+        for mark, words in self._beginnings:
+            self._colour(mark, words)
+
+    def _colour(self, mark: pg.InfiniteLine, words: pg.TextItem) -> None:
+        chart = theme().chart
+        mark.setPen(line_pen(blend(chart.muted, chart.panel, 0.35)))
+        words.setColor(chart.muted)
+        words.fill = QBrush(QColor(chart.panel))  # they lie over what was measured
+
+    def _make_beginning(self) -> None:
+        mark, words = pg.InfiniteLine(angle=90), pg.TextItem(anchor=(0, 0))
+        for z, item in ((-15, mark), (20, words)):
+            item.setZValue(z)
+            self._plot.add(item)
+        self._colour(mark, words)
+        self._beginnings.append((mark, words))
 
     @property
     def pen(self) -> QPen:
@@ -67,7 +72,9 @@ class PastRuns:
             starts.append((start, high, current.label))
         nexts = [start_s for start_s, _, _ in starts[1:]] + [high]
         per_pixel = (high - low) / max(1, width)
-        for index, (mark, words) in enumerate(zip(self._marks, self._words, strict=True)):
+        while len(self._beginnings) < len(starts):
+            self._make_beginning()
+        for index, (mark, words) in enumerate(self._beginnings):
             there = index < len(starts) and starts[index][0] >= low
             mark.setVisible(there)
             fits = there and (

@@ -12,7 +12,7 @@ from gpuexplorer.charts.facts import dropped_words
 from gpuexplorer.charts.words import interval_words
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import count, quantity, samples_words, span
-from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, MAX_PINS, Live, Pin, Run
+from gpuexplorer.gui.model.live import HISTOGRAM_SAMPLES, Live, Pin, Run
 from gpuexplorer.gui.model.trace import Drawing
 from gpuexplorer.gui.plots.base import (
     AXIS_WIDTH,
@@ -148,16 +148,11 @@ class TimingPlot(QWidget):
         self._trace = Traces(self.plot, -2)
         self.outliers = OutlierMarks(self.plot)
         self._median = pg.PlotCurveItem()
-        self._ghosts = [Traces(self.plot, -8) for _ in range(MAX_PINS)]
-        self._ghost_lines = [pg.InfiniteLine(angle=0) for _ in range(MAX_PINS)]
-        order: list[tuple[float, pg.GraphicsObject]] = [
-            (5, self._band), (10, self._median), *((4, g) for g in self._ghost_lines),
-        ]  # fmt: skip
-        for z, item in order:
+        self._ghosts: list[tuple[pg.InfiniteLine, Traces]] = []
+        """Each pin's median and its samples, as many as there have been."""
+        for z, item in ((5, self._band), (10, self._median)):
             item.setZValue(z)
             self.plot.add(item)
-        for line in self._ghost_lines:
-            line.hide()
         self.crosshair = Crosshair(self.plot, self._words_at)
 
     def _repaint_theme(self) -> None:
@@ -407,7 +402,7 @@ class TimingPlot(QWidget):
             self._clear_band()
 
     def _draw_ghosts(self, run: Run) -> None:
-        for curve, pin in zip(self._ghosts, self._live.pins, strict=False):
+        for (_, curve), pin in zip(self._ghosts, self._live.pins, strict=False):
             curve.draw([pin.drawing] if pin.ticket != run.ticket else (), run.trace.start_s)
 
     def pin_colour(self, pin: Pin) -> str:
@@ -419,9 +414,13 @@ class TimingPlot(QWidget):
         """Show the ghosts there are now."""
         panel, pins = theme().chart.panel, self._live.pins
         self.side.show_pins([self.pin_colour(pin) for pin in pins])
-        for index in range(MAX_PINS):
+        while len(self._ghosts) < len(pins):
+            line = pg.InfiniteLine(angle=0)
+            line.setZValue(4)
+            self.plot.add(line)
+            self._ghosts.append((line, Traces(self.plot, -8)))
+        for index, (line, curve) in enumerate(self._ghosts):
             there = index < len(pins)
-            line, curve = self._ghost_lines[index], self._ghosts[index]
             line.setVisible(there)
             if not there:
                 curve.clear()
