@@ -90,6 +90,11 @@ class Theme(QObject):
             self._dressed = True
             self._application.setStyleSheet(self._sheet())
 
+    def undress(self) -> None:
+        """Take the style sheet off while widgets are made: moving one about would match it anew."""
+        self._dressed = False
+        self._application.setStyleSheet("")
+
     def enlarge(self, points: float | None) -> None:
         """Draw knobs and views in letters of so many points; None: as everything else."""
         self._points = points
@@ -221,5 +226,7 @@ def make_theme(application: QApplication, choice: Choice, *, dressed: bool = Tru
     found = application.findChild(Theme)
     if found is None:
         return Theme(application, choice, dressed=dressed)
+    if not dressed:
+        found.undress()
     found.choose(choice)
     return found
