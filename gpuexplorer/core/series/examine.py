@@ -37,10 +37,10 @@ def examine(
     if marked:
         share = marked / len(samples_s)
         warnings.append(
-            f"the clock was held down during {percent(share)} of the launches, so the figures "
+            f"the clock was held down during {percent(share)} of the samples, so the figures "
             "are those of a throttled device"
             if mostly_throttled
-            else f"the clock was held down during {percent(share)} of the launches; they are "
+            else f"the clock was held down during {percent(share)} of the samples; they are "
             "marked and not in the figures"
         )
     summary = summarize(used, resolution_s)
@@ -83,7 +83,7 @@ def _oddities(
     if modes is not None:
         lower_share = 1 - modes.upper_share
         said.append(
-            f"the times have two modes: {percent(lower_share)} of the launches take about "
+            f"the times have two modes: {percent(lower_share)} of the samples take about "
             f"{quantity(modes.lower_s, 's')} and {percent(modes.upper_share)} about "
             f"{quantity(modes.upper_s, 's')}"
         )
@@ -94,7 +94,7 @@ def _oddities(
         share = float(np.mean(samples_s > above_s))
         if share > MANY_OUTLIERS:
             said.append(
-                f"{percent(share)} of the launches are outliers, above {quantity(above_s, 's')}"
+                f"{percent(share)} of the samples are outliers, above {quantity(above_s, 's')}"
             )
     error = summary.relative_error
     explained = drift is not None or modes is not None

@@ -31,7 +31,7 @@ def test_throttled_samples_are_marked_and_not_in_the_figures() -> None:
     assert found.median_s == pytest.approx(1.0, rel=0.01)
     assert found.p95_s < 1.1
     assert found.warnings == (
-        "the clock was held down during 25 % of the launches; they are marked and not in the "
+        "the clock was held down during 25 % of the samples; they are marked and not in the "
         "figures",
     )
 
@@ -60,7 +60,7 @@ def test_two_modes_are_a_sentence_and_the_slower_one_is_no_outlier() -> None:
     assert found.outlier_above_s is not None
     assert found.outlier_above_s > 2e-3
     (said,) = found.warnings
-    assert said.startswith("the times have two modes: 79 % of the launches take about 1.00 ms")
+    assert said.startswith("the times have two modes: 79 % of the samples take about 1.00 ms")
     assert said.endswith("21 % about 2.00 ms")
 
 
