@@ -18,7 +18,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,13 +37,25 @@ MAX_MATMUL_FLOP = 4e12
 Array = npt.NDArray[np.float64]
 Number = int | float
 
-_ALLOWED = (
-    ast.Expression, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call,
-    ast.Name, ast.Constant,
-    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult,
-    ast.USub, ast.UAdd, ast.Not, ast.And, ast.Or,
-    ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
-)  # fmt: skip
+_PARTS: dict[type[ast.AST], Callable[[Any], tuple[ast.AST, ...]]] = {
+    ast.Expression: lambda node: (node.body,),
+    ast.BinOp: lambda node: (node.left, node.op, node.right),
+    ast.UnaryOp: lambda node: (node.op, node.operand),
+    ast.BoolOp: lambda node: (node.op, *node.values),
+    ast.Compare: lambda node: (node.left, *node.ops, *node.comparators),
+    ast.IfExp: lambda node: (node.test, node.body, node.orelse),
+    ast.Call: lambda node: (node.func, *node.args, *node.keywords),
+    **dict.fromkeys(
+        (
+            ast.Name, ast.Constant,
+            ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult,
+            ast.USub, ast.UAdd, ast.Not, ast.And, ast.Or,
+            ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
+        ),
+        lambda node: (),
+    ),
+}  # fmt: skip
+"""What the grammar has, and what each is made of."""
 
 
 _RESERVED = re.compile(
@@ -75,8 +87,18 @@ NUMBER_FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+class _Formula(NamedTuple):
+    """A formula that was read."""
+
+    tree: ast.expr
+    names: frozenset[str]
+    """Those that are not functions."""
+    functions: tuple[str, ...]
+    """Those it calls, outermost first."""
+
+
 @lru_cache(maxsize=4096)
-def _parse(formula: str) -> ast.expr:
+def _read(formula: str) -> _Formula:
     """Read a formula and refuse everything outside the grammar."""
     if len(formula) > MAX_LENGTH:
         raise FormulaError(
@@ -86,36 +108,36 @@ def _parse(formula: str) -> ast.expr:
         tree = ast.parse(_RESERVED.sub(r"\g<0>" + _MARK, formula.strip()), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _refuse(formula, "is not an expression") from None
-    nodes = [node for node in ast.walk(tree) if not isinstance(node, ast.Load)]
+    nodes: list[ast.AST] = [tree]
+    for node in nodes:  # which grows meanwhile: outermost first
+        parts = _PARTS.get(type(node))
+        nodes += ast.iter_child_nodes(node) if parts is None else parts(node)
+    nodes = [node for node in nodes if not isinstance(node, ast.Load)]
+    if len(nodes) > MAX_NODES:
+        raise _refuse(formula, f"has more than {MAX_NODES} parts")
+    names: list[ast.Name] = []
+    functions: list[ast.Name] = []
     for node in nodes:
         if isinstance(node, ast.Name):
             node.id = node.id.removesuffix(_MARK)
-    if len(nodes) > MAX_NODES:
-        raise _refuse(formula, f"has more than {MAX_NODES} parts")
-    for node in nodes:
-        if not isinstance(node, _ALLOWED):
+            names.append(node)
+        elif isinstance(node, ast.Constant):
+            if type(node.value) not in (int, float):
+                raise _refuse(formula, "may hold numbers only")
+        elif isinstance(node, ast.Call):
+            if not isinstance(node.func, ast.Name) or node.keywords:
+                raise _refuse(formula, "may only call the listed functions, without keywords")
+            functions.append(node.func)
+        elif type(node) not in _PARTS:
             what = type(node).__name__.lower()
             raise _refuse(formula, f"uses '{what}', which formulas do not offer")
-        if isinstance(node, ast.Constant) and type(node.value) not in (int, float):
-            raise _refuse(formula, "may hold numbers only")
-        if isinstance(node, ast.Call) and (not isinstance(node.func, ast.Name) or node.keywords):
-            raise _refuse(formula, "may only call the listed functions, without keywords")
-    return tree.body
-
-
-@lru_cache(maxsize=4096)
-def _used(formula: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the names a formula uses, and the functions it calls outermost first."""
-    nodes = list(ast.walk(_parse(formula)))
-    called = [n.func for n in nodes if isinstance(n, ast.Call)]
-    functions = [f for f in called if isinstance(f, ast.Name)]
-    names = {n for n in nodes if isinstance(n, ast.Name)}.difference(functions)
-    return frozenset(n.id for n in names), tuple(f.id for f in functions)
+    used = frozenset([node.id for node in set(names).difference(functions)])
+    return _Formula(tree.body, used, tuple([node.id for node in functions]))
 
 
 def names_in(formula: str) -> frozenset[str]:
     """Return the names (not functions) a formula uses."""
-    return _used(formula)[0]
+    return _read(formula).names
 
 
 def check_names(formula: str, known: frozenset[str] | set[str], *, arrays: bool = False) -> None:
@@ -128,7 +150,7 @@ def check_names(formula: str, known: frozenset[str] | set[str], *, arrays: bool 
             f"known here are {', '.join(sorted(known))}",
         )
     functions = ARRAY_FUNCTIONS if arrays else NUMBER_FUNCTIONS
-    for called in _used(formula)[1]:
+    for called in _read(formula).functions:
         if called not in functions:
             raise _refuse(
                 formula, f"calls '{called}'; functions are {', '.join(sorted(functions))}"
@@ -214,7 +236,7 @@ def _evaluator(functions: dict[str, Any]) -> simpleeval.SimpleEval:
 
 
 def _evaluate(formula: str, names: Mapping[str, Any], functions: dict[str, Any]) -> Any:
-    tree = _parse(formula)
+    tree = _read(formula).tree
     evaluator = _evaluator(functions)
     evaluator.names = dict(names)
     try:
@@ -277,7 +299,7 @@ def array(formula: str, names: Mapping[str, Array | Number]) -> Array:
 
 def product_factors(formula: str) -> tuple[str, str] | None:
     """Return the two factors of a formula of the form ``P @ Q``, else None."""
-    tree = _parse(formula)
+    tree = _read(formula).tree
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult):
         return ast.unparse(tree.left), ast.unparse(tree.right)
     return None
@@ -285,7 +307,7 @@ def product_factors(formula: str) -> tuple[str, str] | None:
 
 def tiling(formula: str) -> tuple[str, str] | None:
     """Return the two names of a formula of the form ``ceil_div(SIZE, LENGTH)``, else None."""
-    tree = _parse(formula)
+    tree = _read(formula).tree
     if not isinstance(tree, ast.Call) or ast.unparse(tree.func) != "ceil_div":
         return None
     names = [argument.id for argument in tree.args if isinstance(argument, ast.Name)]
