@@ -132,7 +132,8 @@ class Workload:
 
 def _tables(text: str, where: str) -> dict[str, Any]:
     """Read TOML; InputError for what is none, or would take more than it can be worth."""
-    long = _LONG_KEY.search(text)
+    has_long_line = any(line.count(".") >= MOST_PARTS for line in text.split("\n"))
+    long = _LONG_KEY.search(text) if has_long_line else None  # which takes long
     if long is not None:  # a table for each part, and a note on each way there: gigabytes
         line = text.count("\n", 0, long.start()) + 1
         raise InputError(
