@@ -19,9 +19,8 @@ from gpuexplorer.workloads.kernel_manifest import manifest_path
 from gpuexplorer.workloads.loader import (
     is_own_file,
     keep_manifest,
-    load,
+    load_one,
     own_workload,
-    pick,
     programs_of,
 )
 from gpuexplorer.workloads.programs import Program
@@ -56,7 +55,7 @@ def take_files(options: argparse.Namespace) -> None:
 
 def chosen(options: argparse.Namespace, name: str) -> Workload:
     """Return the workload that a command names; say which others of its name are not meant."""
-    return pick(load(options.kernels, teller(name)), name)
+    return load_one(name, options.kernels, teller(name))
 
 
 def teller(name: str = "") -> Callable[[Workload, Workload], None]:

@@ -14,7 +14,7 @@ from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.units import plural
 from gpuexplorer.search.versions import Version, Versions
-from gpuexplorer.workloads.loader import Stamps, load, own_root, pick, source_paths, stamps
+from gpuexplorer.workloads.loader import Stamps, load_one, own_root, source_paths, stamps
 from gpuexplorer.workloads.workload import Workload
 
 LOOK_S = 0.05
@@ -64,7 +64,7 @@ def _next(workload: Workload, seen: Stamps, options: argparse.Namespace) -> tupl
             continue
         seen = found
         try:
-            new = pick(load(options.kernels), options.workload)
+            new = load_one(options.workload, options.kernels)
         except ExplorerError as error:
             report(error, verbose=options.verbose)
             continue

@@ -20,7 +20,7 @@ from gpuexplorer.core.knobs import short_block, switch_value
 from gpuexplorer.core.units import listed
 from gpuexplorer.workloads.choose import default_block
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of
-from gpuexplorer.workloads.loader import grouped, is_own_file, load, own_workload, pick
+from gpuexplorer.workloads.loader import grouped, is_own_file, load, load_one, own_workload
 from gpuexplorer.workloads.manifest import FILLS, TunedSpec, VariantSpec
 from gpuexplorer.workloads.switches import Switch, of_model
 from gpuexplorer.workloads.workload import Workload
@@ -34,8 +34,10 @@ def command(options: argparse.Namespace) -> int:
     if options.name and is_own_file(options.name):  # which is read and not run
         own = own_workload(Path(options.name))
         options.kernels, options.name = [*options.kernels, Path(options.name)], own.name
-    workloads = load(options.kernels, teller(options.name or ""))
-    shown = [pick(workloads, options.name)] if options.name else list(workloads.values())
+    if options.name:
+        shown = [load_one(options.name, options.kernels, teller(options.name))]
+    else:
+        shown = list(load(options.kernels, teller()).values())
     if options.json is not None:
         document = {"schema": SCHEMA, "workloads": [_document(w) for w in shown]}
         write_document(options.json, pretty_json(document))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuexplorer.core.errors import ExplorerError
-from gpuexplorer.workloads.loader import is_own_file, load, own_workload, pick, programs_of
+from gpuexplorer.workloads.loader import is_own_file, load_one, own_workload, programs_of
 from gpuexplorer.workloads.trust import NotTrusted, is_trusted
 from gpuexplorer.workloads.trust import trust as agree_to
 from gpuexplorer.workloads.workload import Workload
@@ -28,7 +28,7 @@ def read_workload(name: str, kernels: str | Path | Sequence[str | Path]) -> Work
     """Return a workload by name, or a file of one's own by its path, of which nothing will run."""
     if is_own_file(name):
         return own_workload(Path(name))
-    return pick(load(Path(folder) for folder in listed(kernels)), name)
+    return load_one(name, [Path(folder) for folder in listed(kernels)])
 
 
 def listed(kernels: str | Path | Sequence[str | Path]) -> list[str | Path]:

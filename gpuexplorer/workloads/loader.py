@@ -227,9 +227,33 @@ def load(
     ``hidden`` gets the other and the one that has its name. Raises InputError for two folders of
     one root that declare the same name.
     """
-    workloads: dict[str, Workload] = {}
+    return _over(of_root(shipped_folder()), extra_roots, hidden)
+
+
+def load_one(
+    name: str,
+    extra_roots: Iterable[Path] = (),
+    hidden: Callable[[Workload, Workload], None] | None = None,
+) -> Workload:
+    """Load a workload by name, as ``pick`` has it of what ``load`` returns.
+
+    Of the shipped ones no other is read, as each lies in a folder of its name.
+    """
+    roots = list(extra_roots)
+    shipped = [one for one in workload_folders(shipped_folder()) if one.name == name]
+    found = _over(of_root(shipped[0]) if shipped else {}, roots, hidden)
+    return found[name] if name in found else pick(load(roots), name)
+
+
+def _over(
+    shipped: dict[str, Workload],
+    roots: Iterable[Path],
+    hidden: Callable[[Workload, Workload], None] | None,
+) -> dict[str, Workload]:
+    """Return shipped workloads and those of roots, as ``load`` does."""
+    workloads = dict(shipped)
     own: list[Workload] = []
-    for root in (shipped_folder(), *extra_roots):
+    for root in roots:
         here = of_root(root)
         workloads |= here
         own += here.values() if root != shipped_folder() else ()

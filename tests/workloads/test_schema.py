@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.workloads.loader import load, pick, read_folder, workload_folders
+from gpuexplorer.workloads import loader
+from gpuexplorer.workloads.loader import (
+    load,
+    load_one,
+    pick,
+    read_folder,
+    shipped_folder,
+    workload_folders,
+)
 from gpuexplorer.workloads.python_function import files_named
 from gpuexplorer.workloads.workload import Workload, WorkloadSource
 from tests.support.kernels import (
@@ -191,6 +200,48 @@ def test_a_users_folder_is_found_alone_or_among_others(tmp_path: Path) -> None:
     assert pick(workloads, "article").variant("article").launch[0].entry == "matrixMul"
     with pytest.raises(InputError, match="did you mean 'matmul'"):
         pick(workloads, "matmull")
+
+
+class Told:
+    """What was told of workloads that have another one's name."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[Workload, Workload]] = []
+
+    def __call__(self, other: Workload, winner: Workload) -> None:
+        self.pairs.append((other, winner))
+
+
+def test_one_workload_is_what_all_have_by_its_name(tmp_path: Path) -> None:
+    """Shipped, of one's own, of one's own with a shipped one's name; and none of that name."""
+    mine = [write_vector(tmp_path / part, RIGHT_BODY, name="scan") for part in ("a", "b")]
+    write_article(tmp_path / "c")
+    for roots in ([], [*mine, tmp_path / "c"], [shipped_folder()]):
+        told = Told()
+        workloads = load(roots, told)
+        assert bool(told.pairs) == (len(roots) == 3)
+        for name in workloads:
+            again = Told()
+            assert load_one(name, iter(roots), again) is workloads[name]
+            assert again.pairs == told.pairs
+        with pytest.raises(InputError) as one:
+            load_one("matmull", roots)
+        with pytest.raises(InputError) as of_all:
+            pick(workloads, "matmull")
+        assert str(one.value) == str(of_all.value)
+
+
+def test_no_other_shipped_workload_is_read_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, name in (("scan", "scan"), ("stream", "stream"), ("zeta", "scan")):
+        shutil.copytree(shipped_folder() / name, tmp_path / folder)
+    (tmp_path / "stream" / "workload.toml").write_text("no manifest")
+    monkeypatch.setattr(loader, "shipped_folder", lambda: tmp_path)
+    assert loader.load_one("scan").name == "scan"
+    for other in ("stream", "zeta", "..", "scan/", ""):  # wrong, of another name, and none
+        with pytest.raises(InputError, match=r"stream.workload.toml: not valid TOML"):
+            loader.load_one(other)
 
 
 def test_a_folder_is_parsed_again_once_it_has_changed(tmp_path: Path) -> None:
