@@ -8,28 +8,31 @@ keep every byte; whatever shows their words sends them through ``visible``.
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
 from difflib import unified_diff
 
+from gpuexplorer.core.patterns import later
+
 REPLACEMENT = "\ufffd"
-_UNSAFE = re.compile(
+_UNSAFE = later(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 """Controls but for tabs and ends of lines; what turns the direction of writing; halves of
 characters; what is no character."""
 
-_PIECE = re.compile(r"[\u2e80-\uffef][，。；：、！？）]*|[^\s\u2e80-\uffef]+|\s+")
-"""What stays in one line: a wide character with the sign after it, a word, a space."""
+_NARROW_PIECE = later(r"\S+|\s+")
+"""What stays in one line of a text without wide characters: a word, a space."""
+_PIECE = later(r"[\u2e80-\uffef][，。；：、！？）]*|[^\s\u2e80-\uffef]+|\s+")
+"""The same of any text: a wide character with the sign after it, a word, a space."""
 _WIDE = "[\u2014\u2018-\u201d\u2026\u2e80-\uffef]"
 """A character that is as wide as two others, or a mark that is so in Chinese."""
 _FIRST_WIDE = "\u2e80"
 """The first that is wide in every language."""
-_ENDS_WIDE = re.compile(rf"({_WIDE})\**(?:\]\([^)]*\))?\**$")
-_BEGINS_WIDE = re.compile(rf"\**\[?\**({_WIDE})")
-_ENDS_SIGN = re.compile("[，。；：、！？）]$")
+_ENDS_WIDE = later(rf"({_WIDE})\**(?:\]\([^)]*\))?\**$")
+_BEGINS_WIDE = later(rf"\**\[?\**({_WIDE})")
+_ENDS_SIGN = later("[，。；：、！？）]$")
 """A sign that has its own room after it, where a space would be a second one."""
-_BEGINS_WORD = re.compile(r"(?!\d+[.)] |```)\**[0-9A-Za-z`]")
+_BEGINS_WORD = later(r"(?!\d+[.)] |```)\**[0-9A-Za-z`]")
 """A word or code, which are not the mark of a list or of a block."""
 
 
@@ -37,12 +40,26 @@ def visible(text: str) -> str:
     """Return text without what a terminal or a reader would obey; each such character is a sign."""
     if text.isprintable():  # as nearly every text is
         return text
-    return _UNSAFE.sub(REPLACEMENT, text.replace("\r\n", "\n"))
+    text = text.replace("\r\n", "\n")
+    return text if _is_safe(text) else _UNSAFE().sub(REPLACEMENT, text)
 
 
 def visible_json(data: bytes) -> bytes:
     """Return JSON with the same values that a terminal may show: unsafe characters are escaped."""
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", data.decode()).encode()
+    text = data.decode()
+    if _is_safe(text):
+        return data
+    return _UNSAFE().sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+
+
+def _is_safe(text: str) -> bool:
+    """Whether nothing unsafe is in a text, as a quick look says: False where it cannot tell."""
+    return text.replace("\n", "").replace("\t", "").isprintable()
+
+
+def _has_wide(text: str) -> bool:
+    """Whether a character is in a text that may be wide in every language."""
+    return max(text, default="") >= _FIRST_WIDE
 
 
 def brief(text: str, most: int = 200) -> str:
@@ -72,7 +89,8 @@ def columns(text: str) -> int:
 def wrapped(text: str, width: int) -> list[str]:
     """Return a text in lines of at most so many columns, broken at spaces and wide characters."""
     lines, taken = [""], 0
-    for piece in _PIECE.findall(text):
+    pieces = _PIECE() if _has_wide(text) else _NARROW_PIECE()
+    for piece in pieces.findall(text):
         wide = columns(piece)
         if taken and taken + wide > width:
             lines.append("")
@@ -90,15 +108,17 @@ def joined(markdown: str) -> str:
     nor after a sign of its own.
     Headings and code stay as they are.
     """
+    if not _has_wide(markdown):
+        return markdown
     lines: list[str] = []
     is_code = False
     for line in markdown.split("\n"):
         is_code ^= line.startswith("```")
         before = lines[-1] if lines else ""
         is_prose = not (is_code or line.startswith("    ") or before.startswith(("#", "    ")))
-        ends, begins = _ENDS_WIDE.search(before), _BEGINS_WIDE.match(line.lstrip())
+        ends, begins = _ENDS_WIDE().search(before), _BEGINS_WIDE().match(line.lstrip())
         is_wide = ends and begins and max(ends[1], begins[1]) >= _FIRST_WIDE
-        follows_sign = _ENDS_SIGN.search(before) and _BEGINS_WORD.match(line.lstrip())
+        follows_sign = _ENDS_SIGN().search(before) and _BEGINS_WORD().match(line.lstrip())
         if is_prose and (is_wide or follows_sign):
             lines[-1] += line.lstrip()
         else:

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuexplorer.core.text import REPLACEMENT, joined, path_text, visible, visible_json
+from gpuexplorer.core.text import (
+    _FIRST_WIDE,
+    _NARROW_PIECE,
+    _PIECE,
+    REPLACEMENT,
+    joined,
+    path_text,
+    visible,
+    visible_json,
+)
 
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -37,6 +46,22 @@ def test_nothing_is_left_that_orders_anything(text: str) -> None:
     assert visible(shown) == shown
     shown.encode()
     assert visible(text) == text or not text.isprintable()
+
+
+@given(st.text(st.characters() | st.sampled_from(TURNING + "\r\n\t\x1b\ufffe\uffff")))
+def test_each_unsafe_character_is_a_sign_and_no_other(text: str) -> None:
+    def sign(char: str) -> str:
+        is_unsafe = unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") and char not in "\n\t"
+        return REPLACEMENT if is_unsafe or char in TURNING + "\ufffe\uffff" else char
+
+    assert visible(text) == "".join(map(sign, text.replace("\r\n", "\n")))
+
+
+@given(st.text(st.characters(max_codepoint=ord(_FIRST_WIDE) - 1) | st.sampled_from("# \n\t*`—“”…")))
+def test_text_without_wide_characters_is_broken_and_joined_as_any_other(text: str) -> None:
+    assert _NARROW_PIECE().findall(text) == _PIECE().findall(text)
+    assert joined(text) == text
+    assert joined(f"{text}\n\n载") == f"{text}\n\n载"
 
 
 @given(st.recursive(st.text() | st.sampled_from(["\x9b31m", TURNING]), st.lists))
