@@ -207,7 +207,7 @@ class EngineProcess:
         try:
             self._take_beginning(protocol.skip_to_preamble(stream))
             while (body := protocol.read_body(stream)) is not None:
-                self._deliver(self, protocol.engine_decoder.decode(body))
+                self._deliver(self, protocol.engine_decoder().decode(body))
         except protocol.NoEngine as nothing:
             self.flooded = nothing.flooded
             self._take_beginning(nothing.output)

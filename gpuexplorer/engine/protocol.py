@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import select
 import struct
+from functools import cache
 from typing import BinaryIO, Literal
 
 import msgspec
@@ -316,8 +317,18 @@ CONFIRM_ABOVE_S = 2.0
 """A launch predicted above this runs only after the user said so."""
 
 _encoder = msgspec.msgpack.Encoder()
-client_decoder: msgspec.msgpack.Decoder[ClientMessage] = msgspec.msgpack.Decoder(ClientMessage)
-engine_decoder: msgspec.msgpack.Decoder[EngineMessage] = msgspec.msgpack.Decoder(EngineMessage)
+
+
+@cache
+def client_decoder() -> msgspec.msgpack.Decoder[ClientMessage]:
+    """Return what reads the client's messages, made by the first who needs it: each takes long."""
+    return msgspec.msgpack.Decoder(ClientMessage)
+
+
+@cache
+def engine_decoder() -> msgspec.msgpack.Decoder[EngineMessage]:
+    """Return what reads the engine's messages, made by the first who needs it."""
+    return msgspec.msgpack.Decoder(EngineMessage)
 
 
 def frame(message: Message) -> bytes:

@@ -102,7 +102,7 @@ class Server:
         if body is None:
             return False
         try:
-            hello = protocol.client_decoder.decode(body)
+            hello = protocol.client_decoder().decode(body)
         except (msgspec.DecodeError, ValueError):  # the second, of text that is none
             hello = None
         welcome = protocol.Welcome(
@@ -124,7 +124,7 @@ class Server:
         """Take in messages; the end of the input ends the process, whatever it is doing."""
         try:
             while (body := protocol.read_body(self._incoming)) is not None:
-                self._take(protocol.client_decoder.decode(body))
+                self._take(protocol.client_decoder().decode(body))
         except (protocol.ProtocolError, msgspec.DecodeError, OSError, ValueError) as error:
             print(f"engine: unreadable message: {error}", flush=True)
         profiler = sys.modules.get("gpuexplorer.telemetry.ncu")

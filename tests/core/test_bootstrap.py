@@ -132,7 +132,7 @@ def refused(done: subprocess.CompletedProcess[bytes]) -> tuple[str | None, proto
     before, frame = done.stdout.split(protocol.PREAMBLE)
     version, rest = protocol.split_mark(before)
     assert rest == b""
-    message = protocol.engine_decoder.decode(frame[4:])
+    message = protocol.engine_decoder().decode(frame[4:])
     assert isinstance(message, protocol.Refused)
     assert int.from_bytes(frame[:4], "little") == len(frame) - 4
     return version, message

@@ -29,7 +29,7 @@ def received(stream: io.BytesIO) -> list[protocol.EngineMessage]:
     stream.seek(0)
     messages = []
     while (body := protocol.read_body(stream)) is not None:
-        messages.append(protocol.engine_decoder.decode(body))
+        messages.append(protocol.engine_decoder().decode(body))
     return messages
 
 
@@ -96,7 +96,7 @@ def test_the_first_samples_of_a_run_wait_for_no_frame(monkeypatch: pytest.Monkey
             assert select.select([reader], [], [], 30.0)[0], f"nothing is told of run {generation}"
             body = protocol.read_body(reader)
             assert body is not None
-            samples = protocol.engine_decoder.decode(body)
+            samples = protocol.engine_decoder().decode(body)
             assert isinstance(samples, protocol.Samples) and samples.generation == generation
         box.put_samples(2, batch(1, 1))
         assert not select.select([reader], [], [], 0.2)[0], "these wait for the frame"
@@ -116,7 +116,7 @@ def test_a_client_that_does_not_read_costs_samples_but_neither_time_nor_memory()
         box.put(protocol.Cancelled(generation=1))
         seen, dropped = 0, 0
         while (body := protocol.read_body(reader)) is not None:
-            message = protocol.engine_decoder.decode(body)
+            message = protocol.engine_decoder().decode(body)
             if isinstance(message, protocol.Cancelled):
                 break
             assert isinstance(message, protocol.Samples)
@@ -139,7 +139,7 @@ def test_samples_with_phases_that_wait_fit_into_a_frame() -> None:
         box.put(protocol.Cancelled(generation=2))
         seen, dropped = 0, 0
         while (body := protocol.read_body(reader)) is not None:
-            message = protocol.engine_decoder.decode(body)
+            message = protocol.engine_decoder().decode(body)
             if isinstance(message, protocol.Cancelled):
                 break
             assert isinstance(message, protocol.Samples)
@@ -281,7 +281,7 @@ def test_a_short_message_is_written_without_another_thread_as_long_as_there_is_r
         assert select.select([reader], [], [], 0)[0], "it is there when put returns"
         body = protocol.read_body(reader)
         assert body is not None
-        assert protocol.engine_decoder.decode(body) == protocol.Cancelled(generation=7)
+        assert protocol.engine_decoder().decode(body) == protocol.Cancelled(generation=7)
         piece = b"x" * select.PIPE_BUF
         while protocol.write_at_once(writer, piece):  # until the pipe is full
             pass

@@ -25,7 +25,7 @@ def test_a_message_survives_the_frame() -> None:
     message = protocol.Samples(generation=7, batch=batch, dropped=3)
     body = protocol.read_body(io.BytesIO(protocol.frame(message)))
     assert body is not None
-    assert protocol.engine_decoder.decode(body) == message
+    assert protocol.engine_decoder().decode(body) == message
 
 
 def test_the_end_of_the_stream_is_none_and_a_torn_frame_an_error() -> None:
@@ -37,12 +37,12 @@ def test_the_end_of_the_stream_is_none_and_a_torn_frame_an_error() -> None:
 
 
 def test_a_run_that_is_prepared_as_the_one_before_shares_its_parts_and_says_its_own() -> None:
-    before = protocol.engine_decoder.decode(msgspec.msgpack.encode(prepared()))
+    before = protocol.engine_decoder().decode(msgspec.msgpack.encode(prepared()))
     assert isinstance(before, protocol.Prepared)
     config = msgspec.structs.replace(before.config, block=(32, 8, 1))
     more = [*before.traffic, Traffic(kind="requested", read_B=9, write_B=9, source="model")]
     sent = msgspec.structs.replace(before, generation=2, config=config, traffic=more, flops=-1.0)
-    told = protocol.engine_decoder.decode(msgspec.msgpack.encode(sent))
+    told = protocol.engine_decoder().decode(msgspec.msgpack.encode(sent))
     kept = reusing(told, before)
     assert kept == told == sent
     assert isinstance(kept, protocol.Prepared)
@@ -68,10 +68,10 @@ def test_samples_that_do_not_hold_together_are_no_message(parts: dict[str, objec
     whole = {"seconds": b"\x00" * 16, "counts": (2,), "starts_ns": (5,)}
     body = {"type": "Samples", "generation": 1, "batch": whole}
     sent = msgspec.msgpack.encode(body)
-    assert isinstance(protocol.engine_decoder.decode(sent), protocol.Samples)
+    assert isinstance(protocol.engine_decoder().decode(sent), protocol.Samples)
     spoiled = msgspec.msgpack.encode(body | {"batch": whole | parts})
     with pytest.raises(msgspec.ValidationError, match="does not hold together"):
-        protocol.engine_decoder.decode(spoiled)
+        protocol.engine_decoder().decode(spoiled)
 
 
 def test_a_frame_above_the_limit_is_refused_both_ways() -> None:
@@ -99,7 +99,7 @@ def test_no_preamble_says_what_was_printed_instead() -> None:
 @given(st.binary(max_size=200))
 def test_random_bodies_are_refused_not_obeyed(body: bytes) -> None:
     try:
-        message = protocol.client_decoder.decode(body)
+        message = protocol.client_decoder().decode(body)
     except msgspec.DecodeError:
         return
     assert isinstance(message, protocol.Message)

@@ -206,5 +206,5 @@ def test_options_that_never_end_a_run_are_refused() -> None:
         with pytest.raises(InputError):
             options.check()
     sent = protocol.Run(generation=1, config=CONFIG, workload_sha256="0", options=options)
-    again = protocol.client_decoder.decode(msgspec.msgpack.encode(sent))
+    again = protocol.client_decoder().decode(msgspec.msgpack.encode(sent))
     assert again == sent

@@ -187,7 +187,7 @@ def _take_frames(data: bytes) -> None:
     stream, record = io.BytesIO(data), RunRecord(prepared())
     try:
         while (body := protocol.read_body(stream)) is not None:
-            message = protocol.engine_decoder.decode(body)
+            message = protocol.engine_decoder().decode(body)
             if isinstance(message, protocol.Prepared):
                 record = RunRecord(message)
             elif isinstance(message, protocol.Samples):
@@ -221,7 +221,7 @@ def requests() -> tuple[list[bytes], Read]:
         stream = io.BytesIO(data)
         try:
             while (body := protocol.read_body(stream)) is not None:
-                protocol.client_decoder.decode(body)
+                protocol.client_decoder().decode(body)
         except (protocol.ProtocolError, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise WorkFailed(f"engine: unreadable message: {error}"[:900]) from None
 
