@@ -11,8 +11,8 @@ from gpuexplorer.cli.workloads import print_workload
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.exchange.files import atomic_file
 from gpuexplorer.workloads.kernel_answers import Answers
-from gpuexplorer.workloads.kernel_file import is_kernel_file
 from gpuexplorer.workloads.loader import kernel_workload
+from gpuexplorer.workloads.own_kernel import is_kernel_file
 
 FIRST_FILE = """\
 // y = a x + y, an element a thread: a kernel to begin with.

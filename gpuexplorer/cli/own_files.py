@@ -14,8 +14,6 @@ from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import plural
 from gpuexplorer.workloads.instances import plain_name
 from gpuexplorer.workloads.kernel_answers import NOTHING, Answers, pairs, split_reference
-from gpuexplorer.workloads.kernel_file import is_kernel_file
-from gpuexplorer.workloads.kernel_manifest import manifest_path
 from gpuexplorer.workloads.loader import (
     is_own_file,
     keep_manifest,
@@ -23,6 +21,7 @@ from gpuexplorer.workloads.loader import (
     own_workload,
     programs_of,
 )
+from gpuexplorer.workloads.own_kernel import is_kernel_file, manifest_path
 from gpuexplorer.workloads.programs import Program
 from gpuexplorer.workloads.trust import NotTrusted, is_trusted, trust
 from gpuexplorer.workloads.workload import Workload

@@ -16,9 +16,6 @@ from gpuexplorer.gui.drops import FileDrops, dropped_file
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.workloads.kernel_answers import Answers
-from gpuexplorer.workloads.kernel_file import SUFFIX as KERNEL_SUFFIX
-from gpuexplorer.workloads.kernel_file import is_kernel_file
-from gpuexplorer.workloads.kernel_manifest import manifest_path
 from gpuexplorer.workloads.loader import (
     is_own_file,
     keep_manifest,
@@ -26,6 +23,8 @@ from gpuexplorer.workloads.loader import (
     own_name,
     programs_of,
 )
+from gpuexplorer.workloads.own_kernel import SUFFIX as KERNEL_SUFFIX
+from gpuexplorer.workloads.own_kernel import is_kernel_file, manifest_path
 from gpuexplorer.workloads.programs import SUFFIX as MODEL_SUFFIX
 from gpuexplorer.workloads.programs import Program
 from gpuexplorer.workloads.trust import programs, trust, untrusted

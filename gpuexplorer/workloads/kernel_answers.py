@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.workloads.kernel_text import Use
+
+if TYPE_CHECKING:
+    from gpuexplorer.workloads.kernel_text import Use
 
 NOTHING = "none"
 """The answer that no right result is known: what is measured is not verified."""

@@ -22,7 +22,6 @@ from gpuexplorer.workloads.kernel_text import AXES, KernelText, Use
 from gpuexplorer.workloads.python_function import python_function
 from gpuexplorer.workloads.strict import suggestion
 
-SUFFIX = ".cu"
 WHOLE_OF = {
     **dict.fromkeys(("int", "unsigned", "unsigned int", "uint", "int32_t", "uint32_t"), "int"),
     **dict.fromkeys(("char", "signed char", "int8_t"), "int8"),
@@ -50,11 +49,6 @@ _COMPUTES = re.compile(r"^(?!.*\b__(?:global|device)__)(?:(?:static|inline|__hos
 """How a function of the host begins that hands back nothing but what it writes."""
 _CALLS_HOST = re.compile(r"<<<|\b(?:cuda[A-Z]\w*|malloc|calloc|free|new|std|printf|exit)\b")
 """What only a host can do."""
-
-
-def is_kernel_file(word: str | Path) -> bool:
-    """Return whether a word names a CUDA file rather than a workload."""
-    return str(word).lower().endswith(SUFFIX)
 
 
 class KernelFile:

@@ -6,16 +6,13 @@ folder cannot be written; everything else uses it, and it can be edited like any
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.core.text import path_text
 from gpuexplorer.workloads import formulas
 from gpuexplorer.workloads.cuda_source import Parameter
 from gpuexplorer.workloads.fills import WHOLE
@@ -23,25 +20,9 @@ from gpuexplorer.workloads.instances import plain_name
 from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.kernel_file import LARGEST, KernelFile
 from gpuexplorer.workloads.kernel_text import AXES, KernelText
-from gpuexplorer.workloads.trust import config_folder
 
-MANIFEST_SUFFIX = ".toml"
-FOLDER = "manifests"
-"""Of those that cannot lie beside their files."""
 TOLERANCES = {"fp32": 1e-4, "fp64": 1e-12, "bf16": 1e-1, "fp16": 2e-2}
 """Allowed distance from float64, where sums may be as long as an array."""
-
-
-def manifest_path(path: Path) -> Path:
-    """Return where the manifest of a CUDA file lies, or is to: beside it, under its name.
-
-    Among the user's settings where none lies there and the folder cannot be written.
-    """
-    beside = path.with_suffix(MANIFEST_SUFFIX)
-    if beside.is_file() or os.access(path.parent, os.W_OK):
-        return beside
-    place = hashlib.sha256(path_text(path.absolute()).encode()).hexdigest()[:16]
-    return config_folder() / FOLDER / place / beside.name
 
 
 def kernel_manifest(text: str, path: Path, name: str, answers: Answers) -> str:

@@ -9,10 +9,8 @@ from pathlib import Path
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.text import path_text
 from gpuexplorer.exchange.files import atomic_file, write_error
-from gpuexplorer.workloads.includes import includes_of
 from gpuexplorer.workloads.kernel_answers import Answers
-from gpuexplorer.workloads.kernel_file import is_kernel_file
-from gpuexplorer.workloads.kernel_manifest import kernel_manifest, manifest_path
+from gpuexplorer.workloads.own_kernel import is_kernel_file, manifest_path
 from gpuexplorer.workloads.own_model import (
     is_model_file,
     manifest_of,
@@ -129,6 +127,8 @@ def keep_manifest(path: Path, answers: Answers) -> bool:
 
     Raises InputError for answers that do not fit, and for another manifest, which stays.
     """
+    from gpuexplorer.workloads.kernel_manifest import kernel_manifest
+
     text = kernel_manifest(kernel_sources(path)[path.name], path, own_name(path), answers)
     kernel_workload(path, text)  # raises what is wrong with it
     beside = manifest_path(path)
@@ -153,6 +153,8 @@ def kernel_sources(path: Path, *, below: bool = False) -> dict[str, str]:
 
     ``below``: of files in folders below its own as well. Links that lead elsewhere are left alone.
     """
+    from gpuexplorer.workloads.includes import includes_of
+
     folder = path.parent.resolve()
     files = {path.name: read_source(path)}
     waiting = [path.name]

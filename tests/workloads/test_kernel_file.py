@@ -14,7 +14,7 @@ from gpuexplorer.workloads.cuda_source import CudaSource
 from gpuexplorer.workloads.host_text import HostText
 from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.kernel_file import MOST_VARIANTS, KernelFile
-from gpuexplorer.workloads.kernel_manifest import kernel_manifest, manifest_path
+from gpuexplorer.workloads.kernel_manifest import kernel_manifest
 from gpuexplorer.workloads.kernel_text import KernelText, read_kernel
 from gpuexplorer.workloads.loader import (
     keep_manifest,
@@ -25,6 +25,7 @@ from gpuexplorer.workloads.loader import (
     source_paths,
 )
 from gpuexplorer.workloads.manifest import ReferenceSpec
+from gpuexplorer.workloads.own_kernel import manifest_path
 from tests.support.own_kernels import FORMS, TEMPLATES, TEXTBOOK, WITH_CPU
 
 ALPHABET = "__global void*float()[]{}<>,;= +-%/#define\n\r\t\"'aNn0123&|!?:."

@@ -10,8 +10,8 @@ from gpuexplorer.core.errors import InputError
 from gpuexplorer.exchange.files import atomic_file, write_error
 from gpuexplorer.workloads.cuda_source import CudaSource
 from gpuexplorer.workloads.includes import unix_lines
-from gpuexplorer.workloads.kernel_file import SUFFIX
 from gpuexplorer.workloads.loader import MAX_SOURCE_B, read_source
+from gpuexplorer.workloads.own_kernel import SUFFIX
 
 FOLDER = "pasted"
 

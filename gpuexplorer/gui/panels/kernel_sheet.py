@@ -21,13 +21,14 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.language import as_is, tr
-from gpuexplorer.gui.help import PAGE
+from gpuexplorer.gui.help_here import PAGE
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.workloads.kernel_answers import Answers
 from gpuexplorer.workloads.kernel_file import LARGEST, KernelFile
-from gpuexplorer.workloads.kernel_manifest import kernel_manifest, manifest_path
+from gpuexplorer.workloads.kernel_manifest import kernel_manifest
 from gpuexplorer.workloads.kernel_text import Use
 from gpuexplorer.workloads.loader import kernel_workload
+from gpuexplorer.workloads.own_kernel import manifest_path
 
 USES: dict[Use, str] = {"in": "is read", "out": "is written", "inout": "is read and written"}
 NOT_SAID = "?"
