@@ -14,7 +14,9 @@ import pytest
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
-from gpuexplorer.exchange import atomic_file, check_target, run_json, write_csv, write_json
+from gpuexplorer.exchange import atomic_file, check_target
+from gpuexplorer.exchange.csv_table import write_csv
+from gpuexplorer.exchange.document import run_json, write_json
 from tests.support.results import made_result
 
 

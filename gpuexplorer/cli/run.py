@@ -31,7 +31,8 @@ from gpuexplorer.engine.protocol import MAX_NOISE
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.session import RunProgress
 from gpuexplorer.engine.situation import situation_of
-from gpuexplorer.exchange import run_json, write_csv
+from gpuexplorer.exchange.csv_table import write_csv
+from gpuexplorer.exchange.document import run_json
 from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
 

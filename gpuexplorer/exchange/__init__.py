@@ -1,20 +1,11 @@
 """Runs in files that other programs read and write, one module a format.
 
 ``files`` writes a file whole or not at all; ``formats`` chooses the format and is what most callers
-want. Importing this package imports none of the formats' libraries.
+want. Importing this package imports none of the formats.
 """
 
 from __future__ import annotations
 
-from gpuexplorer.exchange.csv_table import write_csv
-from gpuexplorer.exchange.document import run_json, write_json
 from gpuexplorer.exchange.files import atomic_file, check_target, write_error
 
-__all__ = [
-    "atomic_file",
-    "check_target",
-    "run_json",
-    "write_csv",
-    "write_error",
-    "write_json",
-]
+__all__ = ["atomic_file", "check_target", "write_error"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from gpuexplorer.exchange import write_csv
+from gpuexplorer.exchange.csv_table import write_csv
 from gpuexplorer.exchange.formats import read_runs, write_runs
 from tests.support.exchange import made_run
 

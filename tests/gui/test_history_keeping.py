@@ -13,7 +13,7 @@ import pytest
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.core.sample_block import packed, unpacked
-from gpuexplorer.exchange import write_json
+from gpuexplorer.exchange.document import write_json
 from gpuexplorer.gui.model.keeping import CHUNK_S, Keeper, take_in
 from gpuexplorer.history.errors import StoreFull
 from gpuexplorer.history.store import Store

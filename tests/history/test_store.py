@@ -17,7 +17,7 @@ from sqlalchemy import Engine, event
 from gpuexplorer.core import language
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.units import quantity
-from gpuexplorer.exchange import run_json
+from gpuexplorer.exchange.document import run_json
 from gpuexplorer.history.model import Sort, TunedEntry
 from gpuexplorer.history.searching import MONTHS
 from gpuexplorer.history.store import Query, Store
