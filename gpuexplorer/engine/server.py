@@ -31,7 +31,6 @@ from gpuexplorer.engine.deadlines import LAUNCH_STAGES
 from gpuexplorer.engine.outbox import Outbox
 from gpuexplorer.engine.overdue import SLACK_S, Overdue
 from gpuexplorer.engine.packages import installed
-from gpuexplorer.engine.profile import count_launch
 from gpuexplorer.measure.job import Ready, Stopped, TooLong
 from gpuexplorer.measure.laboratory import Laboratory, traffic_of, untimed_B_of
 from gpuexplorer.measure.recordings import count_accesses, record_operators
@@ -322,6 +321,8 @@ class Server:
                 f"Nsight Compute looks into NVIDIA GPUs alone, and {device.name} is none",
                 remedy="choose another device",
             )
+        from gpuexplorer.engine.profile import count_launch
+
         ncu.find()
         self._laboratory.release()
         self._sampler.watch(None)  # a profiler wants the counters for itself

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from gpuexplorer.backends.base import Batch, HostArray, Runner
-from gpuexplorer.compile.bound_symbols import kept_variables
 from gpuexplorer.core.errors import WrongResult
 from gpuexplorer.core.result import Verification
 from gpuexplorer.core.units import listed, plural
@@ -179,6 +178,8 @@ def _differ(
 
 def _changing(job: Job, outputs: Mapping[str, HostArray]) -> WrongResult:
     """Return what is said of a result that is not always the same; ``outputs`` are wrong ones."""
+    from gpuexplorer.compile.bound_symbols import kept_variables
+
     config = job.runner.plan.config
     remedies = [
         "look for values that one thread writes and another reads without __syncthreads() or "
