@@ -13,6 +13,7 @@ from datetime import date, datetime, timedelta
 from functools import cache
 
 from gpuexplorer.core.language import current, tr
+from gpuexplorer.core.patterns import later
 from gpuexplorer.history.documents import searched
 
 DAYS = ("today", "yesterday")
@@ -46,7 +47,7 @@ STATES = {
     "crash": "interrupted", "interrupted": "interrupted", "★": "starred", "starred": "starred",
 }  # fmt: skip
 """What became of a run, as a list says it, and its name here."""
-_PHRASE = re.compile(
+_PHRASE = later(
     rf"""(?<!\S)(?:
     (?P<iso>\d{{4}}-\d\d(?:-\d\d)?)
     |(?P<day>\d\d?)\ (?P<month>{_MONTH})
@@ -87,9 +88,9 @@ def terms_of(text: str, today: date | None = None) -> list[Term]:
         if " " in phrase:  # which begins with a mark, as no word of a run's does
             plain = plain.replace(phrase, english)
     terms = []
-    for found in _PHRASE.finditer(plain):
+    for found in _PHRASE().finditer(plain):
         term = _term(found, today)
-        meant = _PHRASE.match(told.get(found[0], ""))
+        meant = _PHRASE().match(told.get(found[0], ""))
         if meant is not None:  # or the word itself, which a tag or a note may have
             term = replace(_term(meant, today), words=term.words)
         terms.append(term)
