@@ -12,7 +12,6 @@ from gpuexplorer.cli.messages import say
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import plural
-from gpuexplorer.workloads.instances import plain_name
 from gpuexplorer.workloads.kernel_answers import NOTHING, Answers, pairs, split_reference
 from gpuexplorer.workloads.loader import (
     is_own_file,
@@ -46,6 +45,8 @@ def take_files(options: argparse.Namespace) -> None:
         options.workload = own_workload(Path(word)).name
         variant = getattr(options, "variant", None)
         if is_kernel_file(word) and isinstance(variant, str) and "<" in variant:
+            from gpuexplorer.workloads.instances import plain_name
+
             options.variant = plain_name(variant)  # an instance, by what the source calls it
     name = options.workload if isinstance(word, str) else None
     for program in (program for root in roots for program in programs_of(root, name)):

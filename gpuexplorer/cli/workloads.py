@@ -8,11 +8,9 @@ from typing import Any
 
 import msgspec
 
-from gpuexplorer.charts.words import block_words
 from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.cli.own_files import teller
-from gpuexplorer.cli.sessions import open_session
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.device import DeviceList
 from gpuexplorer.core.errors import CannotRunHere
@@ -169,6 +167,8 @@ def _devices(workload: Workload, options: argparse.Namespace) -> DeviceList | No
     """Return what the engine has, where that tells which frameworks are here; None without one."""
     if not any(variant.model for variant in workload.manifest.variants.values()):
         return None
+    from gpuexplorer.cli.sessions import open_session
+
     try:
         with open_session(options) as session:
             return session.devices()
@@ -214,6 +214,8 @@ def _facts(
         facts.append(f"model {variant.model}: {framework}")
         facts.append(f"switches: {', '.join(s.name for s in _switches(variant))}")
     elif block:
+        from gpuexplorer.charts.words import block_words
+
         facts.append(f"block: {variant.dimensions} dimensions, default {block_words(block)}")
     if variant.precisions:
         facts.append(f"precisions: {', '.join(workload.precisions_of(name))}")
