@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from gpuexplorer.analysis.architectures import device_of, exact_architecture
-from gpuexplorer.analysis.listing import KernelListing, kernel_listing
 from gpuexplorer.analysis.static import (
     CompileRequest,
     KernelAnalysis,
@@ -25,6 +25,9 @@ from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.plan import KernelLaunch
 from gpuexplorer.workloads.planning import launch_steps, make_plan
 from gpuexplorer.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from gpuexplorer.analysis.listing import KernelListing
 
 Known = Mapping[bytes, Sequence[KernelFigures]]
 """What is compiled already, by ``request_key``."""
@@ -102,6 +105,8 @@ class VariantOn:
 
     def listings(self, known: Known) -> list[KernelListing]:
         """Return every launch of the variant as instructions, from ``listing_requests``."""
+        from gpuexplorer.analysis.listing import kernel_listing
+
         requests = {request.source: request for request in self.listing_requests()}
         return [
             kernel_listing(

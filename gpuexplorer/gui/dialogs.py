@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from gpuexplorer.gui import notice as notices
-from gpuexplorer.gui.help import PAGE, page_of
+from gpuexplorer.gui.help_here import PAGE, page_of
 from gpuexplorer.gui.kernels import Kernels
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.session_file import SessionFiles

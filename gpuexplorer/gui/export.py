@@ -16,7 +16,6 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
 from gpuexplorer import exchange
-from gpuexplorer.charts.build import run_chart
 from gpuexplorer.charts.roofline import roofline_chart
 from gpuexplorer.charts.spec import ChartSpec, encode
 from gpuexplorer.charts.told import told
@@ -29,7 +28,6 @@ from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.engine.surroundings import own_environment
 from gpuexplorer.exchange.document import run_json, runs_json
 from gpuexplorer.gui.child import CONVERTED, convert
-from gpuexplorer.gui.export_dialog import ExportDialog
 from gpuexplorer.gui.model.ghosts import StoredRun
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.session import Session
@@ -120,6 +118,8 @@ def exported_runs(
         raise InputError("there are no samples to export yet")
 
     def drawn() -> ChartSpec:
+        from gpuexplorer.charts.build import run_chart
+
         result, *others = (one.result(listed=False) for one in taken)
         return run_chart(result, others, over_time=not others)
 
@@ -127,10 +127,15 @@ def exported_runs(
         found = [one.result(listed=False) for one in taken]
         return run_json(found[0]) if len(found) == 1 else runs_json(found)
 
+    def table(path: Path) -> None:
+        from gpuexplorer.exchange.csv_table import write_csv
+
+        write_csv((one.result(listed=False) for one in taken), path)
+
     return Exported(
         run_stem(taken[0].prepared.config, kind),
         document,
-        lambda path: exchange.write_csv((one.result(listed=False) for one in taken), path),
+        table,
         chart or drawn,
     )
 
@@ -253,6 +258,8 @@ class Exporter(QObject):
 
         ``suffix`` is the format offered first; otherwise it is the one used last.
         """
+        from gpuexplorer.gui.export_dialog import ExportDialog
+
         dialog = ExportDialog(
             self._window, file_stem(found.stem), found.formats, CHARTS, self._settings, suffix
         )

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from gpuexplorer.core.language import as_is, tr
 from gpuexplorer.exchange.files import not_written_reason
-from gpuexplorer.gui.help import PAGE
+from gpuexplorer.gui.help_here import PAGE
 from gpuexplorer.gui.settings import Settings
 
 NAME_CHARACTERS = 52

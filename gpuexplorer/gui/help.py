@@ -65,22 +65,8 @@ PAGES = {
     "keys": "Keys and mouse",
 }
 
-PAGE = "helpPage"
-"""The property of a widget that names the page on it and on what is in it."""
 HEADING_MARGIN = 8
 """Space above a heading that was jumped to, in pixels."""
-
-
-def page_of(widget: QWidget | None) -> str | None:
-    """Return the page on a widget: its own, or that of what it lies in; None without any."""
-    while widget is not None:
-        page = widget.property(PAGE)
-        if page:
-            return str(page)
-        widget = widget.parentWidget()
-    return None
-
-
 FOUND = int(Qt.ItemDataRole.UserRole) + 1
 """The role of what was found of a page, as HTML."""
 ROW_MARGIN = 8

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.language import tr
 from gpuexplorer.gui.export import Exported, Exports
-from gpuexplorer.gui.help import PAGE
+from gpuexplorer.gui.help_here import PAGE
 from gpuexplorer.gui.model.live import Run, origin_words
 from gpuexplorer.gui.panels.advice import AdviceSection
 from gpuexplorer.gui.panels.compare import CompareTab

@@ -31,7 +31,6 @@ from gpuexplorer.gui.keys import KeyWindow
 from gpuexplorer.gui.layout import Panels
 from gpuexplorer.gui.listener import Listener
 from gpuexplorer.gui.menus import MainBar, Menus
-from gpuexplorer.gui.model.session_document import View
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.own_files import OwnFiles
 from gpuexplorer.gui.own_lessons import OwnLessons
@@ -51,6 +50,7 @@ from gpuexplorer.workloads.choose import find_device
 if TYPE_CHECKING:
     from gpuexplorer.gui.model.ghosts import Ghost
     from gpuexplorer.gui.model.group_views import OpenedGroup
+    from gpuexplorer.gui.model.session_document import View
     from gpuexplorer.history.store import Store
 
 USUAL_SIZE = (1280, 800)
@@ -463,6 +463,8 @@ class MainWindow(KeyWindow):
     # ---- the session's file
 
     def _view(self) -> View:
+        from gpuexplorer.gui.model.session_document import View
+
         places = self.panels.places
         return View(tab=places.title_of(places.current), span_s=self.timing.span_s)
 

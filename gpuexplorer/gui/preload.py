@@ -20,6 +20,10 @@ from gpuexplorer.gui.housekeeping import forget_sources
 log = logging.getLogger("gpuexplorer.gui")
 
 MODULES = (
+    "gpuexplorer.gui.show.panel",
+    "gpuexplorer.gui.model.replay",
+    "gpuexplorer.workloads.memory.fits",
+    "gpuexplorer.gui.panels.kernel_listings",
     "gpuexplorer.gui.calibration",
     "gpuexplorer.gui.model.advice",
     "gpuexplorer.gui.views.sweep",
@@ -31,8 +35,14 @@ MODULES = (
     "gpuexplorer.gui.panels.operators",
     "gpuexplorer.gui.code.pane",
     "gpuexplorer.gui.plots.occupancy",
+    "gpuexplorer.gui.help",
+    "gpuexplorer.gui.export_dialog",
+    "gpuexplorer.charts.build",
+    "gpuexplorer.gui.panels.history_notes",
+    "gpuexplorer.gui.panels.kernel_sheet",
 )
-"""Those that are loaded when a view is first shown: up to half a second of the main thread."""
+"""Those that are loaded when a view or a dialog is first shown: up to half a second of the main
+thread."""
 LAST = Qt.EventPriority.LowEventPriority.value - 1
 """After all else that waits for the main thread, paints among it."""
 PATIENCE_S = 0.02

@@ -23,7 +23,6 @@ from gpuexplorer.core.units import listed
 from gpuexplorer.gui.drops import FileDrops
 from gpuexplorer.gui.model.knobs import Knobs
 from gpuexplorer.gui.model.live import Live
-from gpuexplorer.gui.model.session_document import SessionContents, View, plain_source
 from gpuexplorer.gui.model.session_suffix import SUFFIX
 from gpuexplorer.gui.notice import Action, Notice, capital, engine_busy
 from gpuexplorer.gui.session import Session
@@ -34,6 +33,7 @@ from gpuexplorer.workloads.workload import WorkloadSource
 
 if TYPE_CHECKING:
     from gpuexplorer.gui.model.replay import Shown
+    from gpuexplorer.gui.model.session_document import SessionContents, View
 
 FILTER = f"GPU Explorer sessions (*{SUFFIX})"
 TICKETS = 64
@@ -267,6 +267,7 @@ class SessionFiles(QObject):
 
     def _shown(self) -> Shown:
         from gpuexplorer.gui.model.replay import take
+        from gpuexplorer.gui.model.session_document import plain_source
 
         session = self._session
         live = session.live_model

@@ -27,7 +27,6 @@ from gpuexplorer.workloads.manifest import (
     ReferenceSpec,
     VariantSpec,
 )
-from gpuexplorer.workloads.memory.fits import check_fits
 from gpuexplorer.workloads.models import MODELS
 from gpuexplorer.workloads.plan import Argument, ArrayPlan, KernelLaunch, Plan
 from gpuexplorer.workloads.switches import check as check_switches
@@ -438,6 +437,7 @@ def check_memory(
 
     ``free_B`` is what can be taken now; None: the device's memory as a whole.
     """
+    from gpuexplorer.workloads.memory.fits import check_fits
 
     def plan_of(size: dict[str, int]) -> Plan:
         return _make_plan(workload, msgspec.structs.replace(plan.config, size=size), device)

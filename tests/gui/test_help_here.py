@@ -7,7 +7,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from gpuexplorer.gui.help import PAGES, page_of
+from gpuexplorer.gui.help import PAGES
+from gpuexplorer.gui.help_here import page_of
 from gpuexplorer.gui.main_window import MainWindow
 from tests.gui.driver import until
 

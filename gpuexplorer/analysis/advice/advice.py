@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.core.change import Change
+
+if TYPE_CHECKING:
+    from gpuexplorer.analysis.advice.situation import Situation
 
 PAGE = "advice"
 """The help page that explains every rule; an advice's ``section`` is a heading on it."""
@@ -51,4 +53,4 @@ class Advice:
         return (1, self.saves or self.takes) if self.kind == "speed" else (0, 0.0)
 
 
-Rule = Callable[[Situation], Advice | None]
+Rule = Callable[["Situation"], Advice | None]

@@ -8,12 +8,15 @@ block can save more than what lies above that, so every promise is cut to it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.analysis.plausible import Work, resident_B
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
+
+if TYPE_CHECKING:
+    from gpuexplorer.analysis.advice.situation import Situation
 
 CACHED_ABOVE = 1.05
 """Compulsory bytes that move faster than this times the memory's ceiling came from a cache."""

@@ -10,7 +10,7 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QMessageBox, QStackedWidget, QVBoxLayout, QWidget
 
 from gpuexplorer.core.language import tr
-from gpuexplorer.gui.help import PAGE
+from gpuexplorer.gui.help_here import PAGE
 from gpuexplorer.gui.panels.engines_list import EnginesList
 from gpuexplorer.gui.screen import open_size
 from gpuexplorer.gui.task import Tasks

@@ -31,7 +31,6 @@ from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.list_box import LINE, ListBox, heading
 from gpuexplorer.gui.widgets.scroll_room import ScrollArea, keep_room
 from gpuexplorer.gui.widgets.snap_slider import SnapSlider
-from gpuexplorer.workloads.memory.predict import predict
 
 
 class KnobRow(QWidget):
@@ -311,6 +310,8 @@ class ExperimentPanel(ScrollArea):
 
     def _model_summary(self) -> str:
         """Say how large a model's run is; its framework chooses kernels and blocks."""
+        from gpuexplorer.workloads.memory.predict import predict
+
         experiment = self._experiment
         try:
             plan = experiment.plan()

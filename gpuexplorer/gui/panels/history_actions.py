@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 from PySide6.QtCore import QObject, QPoint, Qt, Signal, SignalInstance
@@ -25,13 +25,15 @@ from gpuexplorer.gui.model.history_columns import against_baseline, baseline_key
 from gpuexplorer.gui.notice import Notice, capital
 from gpuexplorer.gui.panels.history_chosen import Chosen
 from gpuexplorer.gui.panels.history_model import HistoryModel
-from gpuexplorer.gui.panels.history_notes import NotesDialog
 from gpuexplorer.gui.panels.history_table import MAX_CHOSEN, HistoryTable
 from gpuexplorer.gui.store_worker import StoreWorker
 from gpuexplorer.history.errors import StoreDamaged
 from gpuexplorer.history.fingerprint import differences
 from gpuexplorer.history.model import Deletion, Query, Row
 from gpuexplorer.history.store import Store
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.panels.history_notes import NotesDialog
 
 T = TypeVar("T")
 MAX_COPIED = 200
@@ -283,6 +285,8 @@ class HistoryActions(QObject):
         self, rows: Sequence[Row], tags: Sequence[str], typed: tuple[str, str] | None = None
     ) -> None:
         """Open the dialog, with what was ``typed`` before where that was not stored."""
+        from gpuexplorer.gui.panels.history_notes import NotesDialog
+
         dialog = NotesDialog(rows, tags, self._window, typed)
         dialog.accepted.connect(partial(self._changed, dialog))
         dialog.open()

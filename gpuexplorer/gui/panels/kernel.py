@@ -22,9 +22,7 @@ from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.language import tr
 from gpuexplorer.gui.code.editing import Editing, file_of
-from gpuexplorer.gui.code.messages import line_messages
 from gpuexplorer.gui.panels.kernel_figures import FigureList
-from gpuexplorer.gui.panels.kernel_listings import Listings
 from gpuexplorer.gui.panels.kernel_pages import MessagePage, entry_line
 from gpuexplorer.gui.panels.kernel_worker import Answer, Beside, KernelWorker, Question
 from gpuexplorer.gui.plots.base import title_label
@@ -85,6 +83,8 @@ class KernelPanel(QWidget):
     # ---- construction
 
     def _build(self) -> None:
+        from gpuexplorer.gui.panels.kernel_listings import Listings
+
         self._built = True
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
@@ -392,6 +392,8 @@ class KernelPanel(QWidget):
 
     def _show_messages(self, source: str) -> None:
         """Mark what the compilers of this view, the run and the version say of a source's lines."""
+        from gpuexplorer.gui.code.messages import line_messages
+
         workload = self._session.experiment.workload
         errors = [self._refusal, self._session.failure_of(workload)]
         versions = self.editing.bench.of(workload)

@@ -7,10 +7,10 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 
-from gpuexplorer.analysis.listing import KernelListing
 from gpuexplorer.analysis.static import CompileRequest, KernelAnalysis, KernelFigures
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import Cancelled, CannotRunHere, ExplorerError, without_frames
@@ -18,6 +18,9 @@ from gpuexplorer.engine.compiler import Compiler
 from gpuexplorer.engine.variant_on import VariantOn, request_key
 from gpuexplorer.gui.task import Task, outcome_of
 from gpuexplorer.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from gpuexplorer.analysis.listing import KernelListing
 
 SETTLE_S = 0.15
 """Nothing is compiled before the knobs have rested for so long."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -12,11 +13,12 @@ from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.told import told
 from gpuexplorer.core.language import tr
 from gpuexplorer.gui.plain import plain_tip
-from gpuexplorer.gui.show.heat import SCALE_WIDTH
 from gpuexplorer.gui.show.legend import SIDE_PX, Entry, Head, entries_of
-from gpuexplorer.gui.show.panel import PanelView
 from gpuexplorer.gui.typeface import for_text
 from gpuexplorer.gui.widgets.scroll_room import ScrollArea
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.show.panel import PanelView
 
 LEAST_WIDTH = 150
 """Of a panel; a row that has no room for that goes on below."""
@@ -114,6 +116,8 @@ class ChartView(ScrollArea):
 
     def _have(self, number: int) -> None:
         """Have so many panels."""
+        from gpuexplorer.gui.show.panel import PanelView
+
         while len(self.panels) > number:
             gone = self.panels.pop()
             gone.hide()
@@ -221,6 +225,8 @@ class ChartView(ScrollArea):
 
 def _scale_px(view: PanelView) -> int:
     """Return the width of the colour scale beside a panel."""
+    from gpuexplorer.gui.show.heat import SCALE_WIDTH
+
     return for_text(SCALE_WIDTH) if view.scale.isVisibleTo(view) else 0
 
 

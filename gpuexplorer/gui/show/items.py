@@ -11,7 +11,6 @@ from PySide6.QtGui import QPen
 from gpuexplorer.charts.spec import Floats, Panel, Series
 from gpuexplorer.charts.style import STROKES, Theme, marker_of
 from gpuexplorer.gui.plots.base import line_pen, role_pen
-from gpuexplorer.gui.show.heat import HeatItem
 from gpuexplorer.gui.theme import blend
 
 SYMBOLS = {"o": "o", "s": "s", "D": "d", "^": "t1", "v": "t", "P": "+"}
@@ -252,6 +251,8 @@ class Heat(Drawn):
     """Cells coloured by value."""
 
     def __init__(self) -> None:
+        from gpuexplorer.gui.show.heat import HeatItem
+
         self._cells = HeatItem()
         super().__init__((1, self._cells))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
@@ -17,13 +17,15 @@ from PySide6.QtWidgets import QApplication, QWidget
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.language import tr
 from gpuexplorer.gui.export import Exported
-from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import State
 from gpuexplorer.gui.notice import capital
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.task import Background
 from gpuexplorer.gui.views.job_head import JobHead
 from gpuexplorer.gui.widgets.caption import CaptionLine
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.job import EngineJob
 
 R = TypeVar("R")
 W = TypeVar("W")

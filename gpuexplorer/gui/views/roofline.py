@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QLabel, QVBoxLayout
 
@@ -11,7 +11,6 @@ from gpuexplorer.charts.roofline import Picture, Spot, roofline_chart
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.language import tr
-from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import JobModel, Progress
 from gpuexplorer.gui.model.live import origin_words
 from gpuexplorer.gui.session import Session
@@ -20,6 +19,9 @@ from gpuexplorer.gui.views.job_control import JobControl
 from gpuexplorer.gui.widgets.caption import CaptionLine
 from gpuexplorer.gui.widgets.words import Remarks
 from gpuexplorer.reproduce import surroundings
+
+if TYPE_CHECKING:
+    from gpuexplorer.gui.job import EngineJob
 
 INVITATION = "The roofs of this device are not known yet: press Calibrate to measure them."
 NOTHING_DRAWN = (

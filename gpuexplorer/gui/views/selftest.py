@@ -24,7 +24,7 @@ from gpuexplorer.core.language import tr
 from gpuexplorer.core.units import count
 from gpuexplorer.exchange.csv_table import write_sheet
 from gpuexplorer.gui.export import Exported, Exporter
-from gpuexplorer.gui.help import PAGE
+from gpuexplorer.gui.help_here import PAGE
 from gpuexplorer.gui.job import EngineJob
 from gpuexplorer.gui.model.job import JobModel, Progress
 from gpuexplorer.gui.screen import open_size
