@@ -11,8 +11,9 @@ A request can be seen three ways, and each is made from the others here:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
+
+import msgspec
 
 from gpuexplorer.core import limits, ranges
 from gpuexplorer.core.config import EVEN_IF_WRONG, OWN_FILL, Block, Cache, RunConfig, RunRequest
@@ -51,8 +52,7 @@ class RequestArguments(ConditionArguments, total=False):
     include_transfers: bool
 
 
-@dataclass(frozen=True)
-class Knob:
+class Knob(msgspec.Struct, frozen=True):
     """One knob of a request."""
 
     field: str

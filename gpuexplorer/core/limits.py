@@ -10,9 +10,10 @@ import math
 import operator
 import re
 import reprlib
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
+
+import msgspec
 
 from gpuexplorer.core.errors import InputError
 
@@ -21,8 +22,7 @@ SHOWN = 60
 _WHOLE = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(msgspec.Struct, frozen=True):
     """Whole numbers from ``least`` to ``most``, both included."""
 
     least: int
@@ -58,8 +58,7 @@ class Whole:
         return number
 
 
-@dataclass(frozen=True)
-class Fraction:
+class Fraction(msgspec.Struct, frozen=True):
     """Numbers above 0: up to ``most``, or below it where that is ``open``."""
 
     noun: str

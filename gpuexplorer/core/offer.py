@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """One choice of a list; ``reason`` says why it cannot be chosen here, ``tip`` more of it.
 
     Choices of one ``group`` stand under its name. ``line`` is what each is, in one sentence.

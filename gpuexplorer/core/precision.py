@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 
-@dataclass(frozen=True)
-class Precision:
+class Precision(msgspec.Struct, frozen=True):
     """A storage type, the type its arithmetic accumulates in, and how NumPy holds it.
 
     A framework's model takes float32 masters (float64 for fp64) from the host in every precision

@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from gpuexplorer.core.sample import SampleBatch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleBlock:
+class SampleBlock(msgspec.Struct, frozen=True, kw_only=True):
     """What a ``SampleBatch`` holds, with the same meaning of each column."""
 
     seconds: bytes

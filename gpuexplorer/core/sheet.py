@@ -12,6 +12,8 @@ from enum import Flag, auto
 from functools import cached_property
 from typing import Any, Literal, overload
 
+import msgspec
+
 from gpuexplorer.core import language
 from gpuexplorer.core.language import tr
 
@@ -41,8 +43,7 @@ class Medium(Flag):
     ALL = SHOWN | FILE
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One column; ``name`` is how rows speak of it."""
 
     name: str
@@ -54,7 +55,7 @@ class Column:
     """Whether its cells are words, which stand at the left; figures stand at the right."""
     names: bool = False
     """Whether its cells are names, such as an option's values, which no language changes."""
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Its columns in a file, each with the attribute of a cell's ``record`` that stands there;
     an empty attribute is the cell's ``value``. Without any, no file has it."""
     media: Medium = Medium.SHOWN
@@ -65,8 +66,7 @@ class Column:
     """Its turn, from 1 on, to be left out where a window has no room for all; 0: never."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """One cell: what a reader sees, its raw value, and what else of it a file holds."""
 
     text: str = ""
@@ -122,7 +122,7 @@ class Row:
         """
         is_name = any(self.title == self.cells[one].text for one in names if one in self.cells)
         cells = {
-            column: cell if column in names else replace(cell, text=tr(cell.text))
+            column: cell if column in names else msgspec.structs.replace(cell, text=tr(cell.text))
             for column, cell in self.cells.items()
         }
         marks = {key: tr(words) for key, words in self.marks.items()}
@@ -156,8 +156,7 @@ class MadeRows(Sequence[Row]):
         return MadeRows(self.make, of) if isinstance(index, slice) else self.make(of)
 
 
-@dataclass(frozen=True)
-class Sheet:
+class Sheet(msgspec.Struct, frozen=True, dict=True):
     """A result as a table."""
 
     title: str = ""
@@ -223,7 +222,10 @@ def told(sheet: Sheet) -> Sheet:
     names = {column.name for column in sheet.columns if column.names}
     return Sheet(
         tr(sheet.title),
-        tuple(replace(one, title=tr(one.title), tip=tr(one.tip)) for one in sheet.columns),
+        tuple(
+            msgspec.structs.replace(one, title=tr(one.title), tip=tr(one.tip))
+            for one in sheet.columns
+        ),
         tuple(row.told(names) for row in sheet.rows),
         tuple(map(tr, sheet.notes)),
     )

@@ -7,7 +7,6 @@ could not be measured, its configuration, its ``values``, ``skipped`` with the r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any, Literal
@@ -35,8 +34,7 @@ Outcome = RunResult | str | None
 """Of a configuration: its result, or why it has none; None: it is still to be measured."""
 
 
-@dataclass(frozen=True)
-class SweepOutcomes:
+class SweepOutcomes(msgspec.Struct, frozen=True, dict=True):
     """What came of each configuration of a sweep, in row-major order of the axes.
 
     Tables and charts need no more, and a configuration that cannot run costs nothing here.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from gpuexplorer.charts.comparison import APART, ON_SEVERAL, Line, lines_of, on_several_devices
 from gpuexplorer.charts.words import config_words, median_words, unverified_words
@@ -34,8 +36,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One that takes part, as far as it was measured; without a ratio there are too few rounds."""
 
     line: Line
@@ -86,7 +87,9 @@ def _with_conditions(sheet: Sheet, result: ComparisonResult) -> Sheet:
         for row, more in zip(sheet.rows, cells, strict=True)
     )
     notes = (APART, *sheet.notes)
-    return replace(sheet, columns=(*kept[:-1], *columns, kept[-1]), rows=rows, notes=notes)
+    return msgspec.structs.replace(
+        sheet, columns=(*kept[:-1], *columns, kept[-1]), rows=rows, notes=notes
+    )
 
 
 def sheet_of_entries(

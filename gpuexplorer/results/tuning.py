@@ -6,7 +6,8 @@ The marks of its chart are the evaluations, by their numbers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuexplorer.charts.tuning import (
     conclusions,

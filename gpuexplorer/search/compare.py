@@ -6,11 +6,11 @@ import math
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from gpuexplorer.core.compared import ComparisonEnd, ComparisonResult, Contestant
 from gpuexplorer.core.comparison import (
@@ -41,8 +41,7 @@ WARM_UP_S = 0.02
 """Launches before each turn's first sample, so that none of it pays for the one before."""
 
 
-@dataclass(frozen=True)
-class ContestantConfig:
+class ContestantConfig(msgspec.Struct, frozen=True):
     """One that takes part: what is measured, its name, and the stored run it repeats."""
 
     label: str
@@ -60,8 +59,7 @@ def _workload(contestant: ContestantConfig) -> Workload:
     return contestant.workload
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True):
     """How a contestant stands beside the reference; no comparison for the reference itself."""
 
     label: str

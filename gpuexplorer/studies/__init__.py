@@ -15,12 +15,12 @@ lets through, ``document`` returns what was measured by then.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from operator import or_
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.charts.spec import ChartSpec
 from gpuexplorer.charts.words import unverified_words

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+import msgspec
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
@@ -73,7 +72,7 @@ def test_a_wide_interval_is_shown_by_its_ends_with_the_range_of_launches_and_the
 
     def told(low_s: float, high_s: float) -> str:
         """Show such an interval: set each time, for the run's last figures may still arrive."""
-        run.summary = dataclasses.replace(
+        run.summary = msgspec.structs.replace(
             usual, median_s=10e-3, ci95_low_s=low_s, ci95_high_s=high_s, p05_s=4e-3, p95_s=31.2e-3
         )
         run.state = TelemetrySummary(load=1.0, other_cores=1.3, stolen=0.0)
@@ -99,7 +98,7 @@ def test_a_note_on_noise_says_the_figure_of_the_headline_above_it(
     assert usual is not None
 
     def noisy(share: float) -> None:
-        run.summary = dataclasses.replace(
+        run.summary = msgspec.structs.replace(
             usual,
             ci95_low_s=usual.median_s * (1 - share),
             ci95_high_s=usual.median_s * (1 + share),
@@ -131,7 +130,7 @@ def test_a_shown_run_of_long_launches_is_copied_with_the_agreement_to_them(
 
     def copied(median_s: float) -> tuple[bool, bool]:
         """Show such a median; return whether what is copied, and the tip of it, agree."""
-        run.summary = dataclasses.replace(usual, median_s=median_s)
+        run.summary = msgspec.structs.replace(usual, median_s=median_s)
         insight.show_run(run)
         insight.copy_command()
         command = QApplication.clipboard().text()

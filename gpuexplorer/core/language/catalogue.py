@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from gettext import c2py
 from pathlib import Path
 
+import msgspec
+
 from gpuexplorer.core.errors import InputError
 
 _ESCAPE = re.compile(r"\\(.)")
@@ -47,8 +49,7 @@ class Entry:
         return any(line.startswith("#,") and "fuzzy" in line for line in self.comments)
 
 
-@dataclass(frozen=True)
-class Catalogue:
+class Catalogue(msgspec.Struct, frozen=True):
     """A language's sentences."""
 
     language: str

@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from string import Formatter
 from typing import NamedTuple
+
+import msgspec
 
 from gpuexplorer.core.language.catalogue import Catalogue, Entry
 
@@ -91,8 +92,7 @@ class Reading(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(msgspec.Struct, frozen=True):
     """A phrase of an entry, taken apart: text, field, text, ... text."""
 
     entry: Entry

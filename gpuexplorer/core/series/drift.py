@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -21,8 +21,7 @@ SIGNIFICANT = 2.576
 """Of a standard normal: a series without a trend reaches it in 1 % of the cases."""
 
 
-@dataclass(frozen=True)
-class Drift:
+class Drift(msgspec.Struct, frozen=True):
     """``change`` is the last fifth's median over the first fifth's, less 1."""
 
     change: float

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from gpuexplorer.core.series.drift import find_drift
 from gpuexplorer.core.series.modes import find_modes

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -25,8 +24,7 @@ VALLEY = 0.5
 SIGNIFICANT = 3.5
 
 
-@dataclass(frozen=True)
-class Modes:
+class Modes(msgspec.Struct, frozen=True):
     """Centres of the two modes in seconds, and the upper one's share of the samples."""
 
     lower_s: float
