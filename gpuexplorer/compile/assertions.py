@@ -7,7 +7,8 @@ So a launch of its own looks at them, and what is timed has none.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.compile.edits import Edits
 from gpuexplorer.workloads.cuda_source import CudaSource, blank
@@ -30,8 +31,7 @@ _OFF = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(?:NDEBUG|assert)\b", re.MULTILINE
 """Where a source wants none of them, or has its own."""
 
 
-@dataclass(frozen=True)
-class Assertion:
+class Assertion(msgspec.Struct, frozen=True):
     """One of a source: the user's file and line, and what is to hold."""
 
     where: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from gpuexplorer.compile.arguments import bind_arguments, declared_dtype
 from gpuexplorer.compile.rewriter import ROOM

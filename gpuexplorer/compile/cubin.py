@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 
@@ -47,8 +46,7 @@ class CubinError(ValueError):
     """The bytes are not a cubin."""
 
 
-@dataclass(frozen=True)
-class _Section:
+class _Section(msgspec.Struct, frozen=True):
     name: str
     kind: int
     data: bytes

@@ -6,9 +6,10 @@ import bisect
 import re
 from dataclasses import dataclass, field
 
+import msgspec
 
-@dataclass(frozen=True)
-class _Segment:
+
+class _Segment(msgspec.Struct, frozen=True):
     """A stretch of the new text, and what of the old one stood there."""
 
     start: int
@@ -16,8 +17,7 @@ class _Segment:
     old_end: int
 
 
-@dataclass(frozen=True)
-class Edited:
+class Edited(msgspec.Struct, frozen=True):
     """A text after its edits."""
 
     text: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.workloads.c_expressions import definitions, number_of, with_sizes
 from gpuexplorer.workloads.cuda_source import CudaSource, Function
@@ -18,8 +19,7 @@ _BOUNDS = re.compile(r"\b__launch_bounds__\s*\(")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n\\]+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class LaunchBounds:
+class LaunchBounds(msgspec.Struct, frozen=True):
     """The first of what stands in the brackets."""
 
     text: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.compile.edits import Edits
 from gpuexplorer.core.errors import WorkFailed
@@ -34,8 +35,7 @@ LONGEST = 1 << 20
 """Characters that one use may become."""
 
 
-@dataclass(frozen=True)
-class Macro:
+class Macro(msgspec.Struct, frozen=True):
     """One macro; ``parameters`` is None for one that is used without brackets."""
 
     parameters: tuple[str, ...] | None

@@ -9,7 +9,6 @@ import importlib.metadata
 import re
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 import msgspec
 
@@ -188,8 +187,7 @@ def _without_host_headers(source: CudaSource) -> tuple[str, list[str]]:
     return text, without[::-1]
 
 
-@dataclass(frozen=True)
-class _Program:
+class _Program(msgspec.Struct, frozen=True):
     """A source as NVRTC gets it, with the headers it may include."""
 
     source: str

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from gpuexplorer.compile.edits import Edited
 from gpuexplorer.workloads.cuda_source import CudaSource
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A column of a line in a user's file, in characters from 1, and that line's text."""
 
     column: int

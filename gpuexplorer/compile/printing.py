@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.compile.edits import Edits
 from gpuexplorer.workloads.cuda_source import CudaSource
@@ -55,8 +56,7 @@ _CONVERSION = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Printed:
+class Printed(msgspec.Struct, frozen=True):
     """The formats of a source's calls, by their numbers."""
 
     formats: tuple[str, ...]

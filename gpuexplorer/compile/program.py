@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gpuexplorer.compile.targets import Version
 from gpuexplorer.core.errors import CannotRunHere
@@ -24,8 +25,7 @@ class Refused(Exception):
         self.log = log
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(msgspec.Struct, frozen=True):
     """What NVRTC made of a program: a cubin or PTX, the symbol of each name asked for, its log."""
 
     code: bytes
@@ -35,8 +35,7 @@ class Built:
     """The PTX that a cubin was made of, where it was asked for."""
 
 
-@dataclass(frozen=True)
-class Nvrtc:
+class Nvrtc(msgspec.Struct, frozen=True):
     """The NVRTC that is loaded into this process."""
 
     version: Version

@@ -15,8 +15,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from gpuexplorer.compile.assignments import assigned
 from gpuexplorer.compile.expressions import shared_declared
@@ -62,8 +63,7 @@ _GOES = frozenset(("return", "continue", "goto"))
 """What leaves more than a switch."""
 
 
-@dataclass(frozen=True)
-class Race:
+class Race(msgspec.Struct, frozen=True):
     """A read of what another thread wrote since the last barrier."""
 
     offset: int

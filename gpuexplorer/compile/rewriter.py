@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.compile import (
     assertions,
@@ -92,8 +94,7 @@ _HALF_AS_NAME = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class PortableKernel:
+class PortableKernel(msgspec.Struct, frozen=True):
     """One kernel of the rewritten source.
 
     Its arguments are the signature's, then a ``__local`` pointer when ``dynamic_shared``, then the
@@ -118,12 +119,11 @@ class PortableKernel:
 
     It stores their kind (see ``type_probes``) and bytes, two ints each, in their order.
     """
-    stands_for: dict[str, str] = field(default_factory=dict)
+    stands_for: dict[str, str] = msgspec.field(default_factory=dict)
     """What a parameter's type is an alias of, by the parameter's name."""
 
 
-@dataclass(frozen=True)
-class Rewritten:
+class Rewritten(msgspec.Struct, frozen=True):
     """OpenCL source (to follow a prelude) and its kernels by name."""
 
     source: str

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.compile.edits import Edits
 from gpuexplorer.compile.refusals import callers_of
@@ -30,8 +31,7 @@ _DYNAMIC = re.compile(
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-@dataclass(frozen=True)
-class _Declared:
+class _Declared(msgspec.Struct, frozen=True):
     """One array or variable in shared memory."""
 
     ours: str

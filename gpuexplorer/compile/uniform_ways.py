@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.compile.assignments import changed_names
 from gpuexplorer.compile.statements import Statement, leaves
@@ -19,8 +20,7 @@ _EQUAL = re.compile(r"([^=!<>]+)==(\d+)")
 _OPPOSITES = (("!=", "=="), (">=", "<"), ("<=", ">"))
 
 
-@dataclass(frozen=True)
-class _Way:
+class _Way(msgspec.Struct, frozen=True):
     """Text that runs where a condition holds, or where it does not."""
 
     start: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 from zlib import crc32
@@ -42,16 +41,14 @@ _ODD_BLOCKS: tuple[Block, ...] = (
 """Blocks of one warp, not the usual powers of two, narrow, flat, or as large as allowed."""
 
 
-@dataclass(frozen=True)
-class CheckCase:
+class CheckCase(msgspec.Struct, frozen=True):
     """One run to make, and what it is there to find."""
 
     request: RunRequest
     finds: str
 
 
-@dataclass(frozen=True)
-class SkippedCase:
+class SkippedCase(msgspec.Struct, frozen=True):
     """A variant and precision that this device cannot run, and why."""
 
     variant: str

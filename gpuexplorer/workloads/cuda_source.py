@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import bisect
 import re
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 _NOT_A_FUNCTION = frozenset(
     "if for while switch return sizeof alignof decltype catch do else new delete defined "
@@ -99,8 +100,7 @@ def _end_of_literal(text: str, i: int, quote: str) -> int:
     return len(text)
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """One parameter of a kernel: its C type without ``const`` and pointer, and its name."""
 
     name: str
@@ -117,8 +117,7 @@ class Parameter:
         return self.pointers > 0
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """A kernel's name, the user's file and line of it, and its parameters in order."""
 
     name: str
@@ -126,8 +125,7 @@ class Signature:
     parameters: tuple[Parameter, ...]
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(msgspec.Struct, frozen=True):
     """One function definition; ``body`` spans the braces, both included."""
 
     name: str

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from gpuexplorer.workloads.cuda_source import CudaSource, Function, Parameter
 
@@ -41,8 +42,7 @@ _SET = re.compile(
 _READ = re.compile(r"\bcudaMemcpyFromSymbol(?:Async)?\s*\([^,;]+,\s*&?\s*([A-Za-z_]\w*)")
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(msgspec.Struct, frozen=True):
     """A variable outside of functions that has no values in the text, or zeros."""
 
     name: str

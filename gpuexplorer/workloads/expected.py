@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -31,8 +31,7 @@ def root_mean_square(values: Array) -> float:
     return largest * math.sqrt(float(np.vdot(scaled, scaled)) / values.size)
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """How far an output is from what it must hold."""
 
     worst: float

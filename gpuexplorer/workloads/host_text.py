@@ -9,8 +9,9 @@ import ast
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from gpuexplorer.workloads.c_expressions import (
     DEEPEST,
@@ -51,8 +52,7 @@ _MOST_EXPANSIONS = 100
 _LONGEST = 200_000
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """How the host code launches a kernel: the block where it is known, and the arguments' text."""
 
     block: tuple[int, ...] | None

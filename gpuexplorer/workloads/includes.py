@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.units import listed
@@ -38,8 +39,7 @@ _ELSEWHERE = re.compile(r"[/\\]|[A-Za-z]:|~")
 """How the name of a file begins that lies at a place of this machine."""
 
 
-@dataclass(frozen=True)
-class Include:
+class Include(msgspec.Struct, frozen=True):
     """One include of a text: the name between its quotes or brackets, and the span of its line."""
 
     name: str

@@ -8,8 +8,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from gpuexplorer.workloads.c_expressions import DEEPEST, names_in, number_of, read_expression
 from gpuexplorer.workloads.host_text import HostText
@@ -20,8 +21,7 @@ Term = tuple[str, ...]
 """Names that are multiplied, sorted."""
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """What is known of a kernel's variables."""
 
     host: HostText

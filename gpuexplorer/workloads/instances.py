@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.cuda_source import CudaSource, Function, split_spans
@@ -22,8 +23,7 @@ Replacement = tuple[int, int, str]
 """Where some text starts and ends, and what stands there instead."""
 
 
-@dataclass(frozen=True)
-class TemplateParameter:
+class TemplateParameter(msgspec.Struct, frozen=True):
     """One parameter of a template."""
 
     name: str

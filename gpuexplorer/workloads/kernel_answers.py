@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from gpuexplorer.core.errors import InputError
 
@@ -16,11 +17,10 @@ NOTHING = "none"
 """The answer that no right result is known: what is measured is not verified."""
 
 
-@dataclass(frozen=True)
-class Answers:
+class Answers(msgspec.Struct, frozen=True):
     """What a user says of a file's kernel; the rest is taken from its text."""
 
-    reference: Mapping[str, str] = field(default_factory=dict)
+    reference: Mapping[str, str] = msgspec.field(default_factory=dict)
     """For each output an expression over the inputs, or the name of a function of the host or of
     another kernel in the file, or of a Python file beside it as ``check.py:product``; ``none``
     where nobody can say. Under an empty name for the only output, or for all where one function
@@ -28,13 +28,13 @@ class Answers:
     unchecked: bool = False
     """Whether nobody can say what a right result is."""
     kernel: str | None = None
-    uses: Mapping[str, Use] = field(default_factory=dict)
+    uses: Mapping[str, Use] = msgspec.field(default_factory=dict)
     """What is done to arrays; one that the text reads and writes stays so as an output."""
-    shapes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    sizes: Mapping[str, int] = msgspec.field(default_factory=dict)
     """Defaults of the sizes."""
     block: tuple[int, ...] | None = None
-    scalars: Mapping[str, float] = field(default_factory=dict)
+    scalars: Mapping[str, float] = msgspec.field(default_factory=dict)
 
     def __bool__(self) -> bool:
         """Whether it says what a right result is, without which the others are no manifest."""

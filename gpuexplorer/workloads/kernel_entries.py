@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gpuexplorer.core import bfloat
 from gpuexplorer.core.errors import InputError
@@ -32,8 +33,7 @@ PRECISION_OF = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One kernel that can run, an instance in a source of its own; its body is not read yet."""
 
     source: CudaSource

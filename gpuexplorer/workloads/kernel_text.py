@@ -10,9 +10,11 @@ import ast
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.workloads.block_numbers import BlockNumbers
 from gpuexplorer.workloads.c_expressions import definitions, names_in, read_expression
@@ -59,8 +61,7 @@ FEW = 1024
 """Elements of a variable that is set back before each launch."""
 
 
-@dataclass(frozen=True)
-class KernelText:
+class KernelText(msgspec.Struct, frozen=True):
     """What one kernel's text says, with the names of its parameters."""
 
     function: Function
@@ -75,23 +76,23 @@ class KernelText:
     """Of each array; None where neither reading nor writing was found."""
     shapes: Mapping[str, tuple[str, ...] | None]
     """Of each array, as formulas over the sizes; None where its subscripts do not tell."""
-    fixed_block: Mapping[str, int] = field(default_factory=dict)
+    fixed_block: Mapping[str, int] = msgspec.field(default_factory=dict)
     """Sides of the block that the text takes for granted, by axis."""
-    reach: Mapping[str, str] = field(default_factory=dict)
+    reach: Mapping[str, str] = msgspec.field(default_factory=dict)
     """What the threads of an axis must reach over, as a formula, by axis."""
-    blocks: Mapping[str, str] = field(default_factory=dict)
+    blocks: Mapping[str, str] = msgspec.field(default_factory=dict)
     """How many blocks an axis has, as a formula, where blocks are numbered and not threads."""
     axes: int = 1
     """How many axes its threads have."""
-    below: Mapping[str, str] = field(default_factory=dict)
+    below: Mapping[str, str] = msgspec.field(default_factory=dict)
     """What the whole numbers of an array must stay below, because they are subscripts."""
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = msgspec.field(default_factory=dict)
     """What an array must hold, as an expression: where the rows of a sparse matrix begin."""
     symbols: frozenset[str] = frozenset()
     """Those of the parameters that are variables outside of functions, which the host fills..."""
     read_back: frozenset[str] = frozenset()
     """... and of these those that it reads after the launch."""
-    counters: Mapping[Parameter, tuple[str, ...]] = field(default_factory=dict)
+    counters: Mapping[Parameter, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Other such variables that a launch is to find as zeros, with their shapes."""
 
     @property

@@ -9,8 +9,9 @@ kept in float32, as ``accum`` says.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.workloads.strict import suggestion
@@ -19,8 +20,7 @@ Operation = Literal["matmul", "add", "copy", "transpose", "sum", "cumsum", "spmv
 Kind = Literal["array", "scalar"]
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """The arguments of an operation; with ``factor`` a scalar may stand before the output."""
 
     computes: str
@@ -51,8 +51,7 @@ MISSING = {("cupy", "matmul"), ("cupy", "spmv"), ("numpy", "spmv")}
 """Calls that a library does not have: CuPy's matmul is cuBLAS, which goes by its own name."""
 
 
-@dataclass(frozen=True)
-class LibraryCall:
+class LibraryCall(msgspec.Struct, frozen=True):
     """One call: the backend that offers it, and what it computes."""
 
     backend: str

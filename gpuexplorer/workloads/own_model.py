@@ -15,8 +15,9 @@ from __future__ import annotations
 import ast
 import json
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.exchange.files import read_file
@@ -61,15 +62,14 @@ _TAKEN = frozenset(
 """Names that mean something else where sizes are named."""
 
 
-@dataclass(frozen=True)
-class ModelFile(Program):
+class ModelFile(Program, frozen=True):
     """What a model's file says of itself without being run."""
 
     title: str
-    sizes: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, int] = msgspec.field(default_factory=dict)
     """``build()``'s parameters that are whole numbers, with their defaults."""
     has_loss: bool = False
-    tolerances: dict[str, float] = field(default_factory=lambda: dict(TOLERANCES))
+    tolerances: dict[str, float] = msgspec.field(default_factory=lambda: dict(TOLERANCES))
 
 
 def is_model_file(word: str | Path) -> bool:

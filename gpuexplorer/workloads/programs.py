@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gpuexplorer.core.errors import InputError
 
 SUFFIX = ".py"
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(msgspec.Struct, frozen=True):
     """A Python file by its path on this machine and its text."""
 
     path: Path

@@ -7,8 +7,9 @@ in ``RunConfig.switches``; ``Plan.switches`` has every switch that is offered.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gpuexplorer.core.config import EVEN_IF_WRONG
 from gpuexplorer.core.device import DeviceInfo
@@ -29,8 +30,7 @@ _PRODUCTS = ("matmul", "mlp", "mlp_training", "attention", "transformer_block", 
              *OWN_FAMILIES)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Switch:
+class Switch(msgspec.Struct, frozen=True):
     """One switch: its values, the first of which need not be the default, and who offers it."""
 
     name: str

@@ -6,10 +6,10 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.precision import KERNEL_PRECISIONS, PRECISIONS
@@ -247,8 +247,7 @@ def _check_after(manifest: Manifest, name: str, after: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Names:
+class _Names(msgspec.Struct, frozen=True):
     """What a variant's formulas and arguments may name; put together once for all variants."""
 
     arguments: Mapping[str, object]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.workloads.frameworks import family_of, framework_of
@@ -21,8 +23,7 @@ LABEL_B = {"torch": 8, "tensorflow": 8, "keras": 8, "jax": 4}
 """Bytes of a class label: ``torch.nn.functional.cross_entropy`` takes 64-bit ones."""
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """One model run: what each of its layers needs to know to say what it takes."""
 
     plan: Plan

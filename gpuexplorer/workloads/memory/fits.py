@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError, InputError, MemoryTaken
@@ -19,8 +20,7 @@ BATCH = "B"
 """The size that is made smaller first where a workload has it: nothing is learnt from less."""
 
 
-@dataclass(frozen=True)
-class Need:
+class Need(msgspec.Struct, frozen=True):
     """What one run takes of a device's memory."""
 
     parts: MemoryParts

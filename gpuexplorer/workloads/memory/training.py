@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from gpuexplorer.workloads.memory.facts import Facts
 from gpuexplorer.workloads.memory.ledger import Ledger
@@ -11,8 +11,7 @@ WIDE_B = 4
 """The least bytes of a number in a loss where autocast chooses: it computes losses in fp32."""
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(msgspec.Struct, frozen=True):
     """A linear layer of the net: its number, inputs and outputs of one sample."""
 
     number: int

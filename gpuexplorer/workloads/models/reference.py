@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -12,8 +12,7 @@ Array = npt.NDArray[np.float64]
 Compute = Callable[[Mapping[str, Array], Mapping[str, int]], dict[str, Array]]
 
 
-@dataclass(frozen=True)
-class ReferenceModel:
+class ReferenceModel(msgspec.Struct, frozen=True):
     """One model's arrays and its right answer.
 
     ``compute`` takes the inputs by name in float64 (whole numbers too) and the sizes by symbol, and
