@@ -12,11 +12,12 @@ each quarter, whatever the words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from gpuexplorer.core.accesses import (
     BANK_B,
@@ -40,8 +41,7 @@ Whole = npt.NDArray[np.int64]
 _KINDS: tuple[RequestKind, ...] = ("read", "write", "atomic")
 
 
-@dataclass(frozen=True)
-class Notes:
+class Notes(msgspec.Struct, frozen=True):
     """What was noted, an entry each, in the order of each thread's program."""
 
     thread: Whole

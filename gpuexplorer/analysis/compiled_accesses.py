@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.analysis.instructions import Instruction
 from gpuexplorer.analysis.listing import KernelListing, own_place
@@ -82,8 +83,7 @@ def _touched(one: Instruction) -> tuple[tuple[ArraySpace | None, RequestKind], .
     return _KINDS.get(one.kind, ())
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(msgspec.Struct, frozen=True):
     """The accesses of one kind at one line, in the source and in the code."""
 
     rows: tuple[AccessRow, ...]

@@ -7,8 +7,9 @@ many chips update it a few times a second, and some look at the power for a quar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+
+import msgspec
 
 from gpuexplorer.analysis.measured_traffic import is_blurred
 from gpuexplorer.analysis.timeline import Timeline
@@ -26,8 +27,7 @@ LEAST_BUSY = 0.5
 """Least share of the time that launches must fill, for the energy to be theirs."""
 
 
-@dataclass(frozen=True)
-class Energy:
+class Energy(msgspec.Struct, frozen=True):
     """Energy per launch, or why it is not known; ``idle_power_W`` was taken off."""
 
     per_launch_J: float | None = None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 import msgspec
@@ -205,8 +204,7 @@ def _line_words(instructions: Sequence[Instruction]) -> str:
 # ---- two of them
 
 
-@dataclass(frozen=True)
-class LineDifference:
+class LineDifference(msgspec.Struct, frozen=True):
     """A line of the source whose instructions differ: the opcodes that one has beyond the other."""
 
     place: Place

@@ -7,15 +7,14 @@ Programming Guide.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 WARP = 32
 KIB = 1024
 MAX_THREADS_PER_BLOCK = 1024
 
 
-@dataclass(frozen=True)
-class MultiprocessorLimits:
+class MultiprocessorLimits(msgspec.Struct, frozen=True):
     """What one multiprocessor holds; shared memory in bytes, registers as 32-bit words."""
 
     warps: int
@@ -71,8 +70,7 @@ LIMITS: dict[tuple[int, int], MultiprocessorLimits] = {
 """Limits by compute capability."""
 
 
-@dataclass(frozen=True)
-class Occupancy:
+class Occupancy(msgspec.Struct, frozen=True):
     """How full a multiprocessor is; ``occupancy`` is resident warps over the most it holds.
 
     ``limiter`` is ``threads``, ``registers``, ``shared memory``, ``blocks`` or ``barriers``: the

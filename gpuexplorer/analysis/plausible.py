@@ -9,8 +9,9 @@ end of its interval beats the fast end of the ceiling's by more than a margin.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.config import RunConfig
@@ -28,8 +29,7 @@ NOMINAL_MARGIN = 0.10
 Where = Literal["memory", "cache"]
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """What one launch does, and how long it took at the slow end of the median's interval.
 
     ``flops`` are useful operations; ``read_B`` and ``write_B`` compulsory bytes.

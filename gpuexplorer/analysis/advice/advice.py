@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from gpuexplorer.core.change import Change
 
@@ -25,8 +26,7 @@ LEAST_SAVING = 0.05
 """A speed rule that promises less of the time says nothing."""
 
 
-@dataclass(frozen=True)
-class Advice:
+class Advice(msgspec.Struct, frozen=True):
     """What a rule has found.
 
     ``title`` is a sentence without its full stop; ``evidence`` the figures of this very run behind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from gpuexplorer.analysis.advice.accesses import scattered
 from gpuexplorer.analysis.advice.advice import MOST_SHOWN, Advice, Rule

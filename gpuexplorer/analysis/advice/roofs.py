@@ -7,8 +7,10 @@ block can save more than what lies above that, so every promise is cut to it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
+
 
 from gpuexplorer.analysis.plausible import Work, resident_B
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
@@ -28,8 +30,7 @@ LITTLE = 0.5
 """With a smaller share of the compulsory bytes from the memory, the caches serve most of them."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a run stands under the measured roofs; shares are of the ceiling, None if unknown.
 
     ``memory`` counts bytes against the roof that ``source`` names: those that the hardware saw, or

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from gpuexplorer.core.accesses import AccessProfile
 from gpuexplorer.core.ceilings import Ceilings
@@ -14,8 +15,7 @@ from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.result import Phases, Resources
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(msgspec.Struct, frozen=True):
     """One axis of a grid that covers a size with tiles of ``extent`` elements.
 
     Where they do not divide it, the last block of the axis has threads without an element.
@@ -32,8 +32,7 @@ class Edge:
         return self.size / (self.extent * -(-self.size // self.extent))
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """What one configuration launches; None for ``block`` and ``grid`` of a library call.
 
     ``shared_B`` is the dynamic shared memory of a block, ``requested_B`` what all threads ask for;
@@ -63,8 +62,7 @@ class Launch:
         return math.prod(self.grid) if self.grid is not None else 0
 
 
-@dataclass(frozen=True)
-class Sibling:
+class Sibling(msgspec.Struct, frozen=True):
     """Another variant that computes the same and can run on the same device."""
 
     name: str
@@ -74,8 +72,7 @@ class Sibling:
     """Whether it is a kernel further on in the manifest's order that the present one leads to."""
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(msgspec.Struct, frozen=True):
     """Another configuration that was measured in this session, on the same silicon."""
 
     config: RunConfig
@@ -89,8 +86,7 @@ def _nothing(change: Change) -> Launch | None:
     return None
 
 
-@dataclass(frozen=True)
-class Situation:
+class Situation(msgspec.Struct, frozen=True):
     """One run and what surrounds it. A figure that is not known is None.
 
     ``neighbours`` is the block axis along which neighbouring threads touch neighbouring elements,
@@ -109,12 +105,12 @@ class Situation:
     resolution_s: float = 0.0
     dimensions: int = 0
     neighbours: str | None = None
-    resources: Resources = field(default_factory=Resources)
+    resources: Resources = msgspec.field(default_factory=Resources)
     suspect: str | None = None
     marked_throttled: int = 0
     mostly_throttled: bool = False
     """Whether most samples are marked, so that the median is of them."""
-    phases: Phases = field(default_factory=Phases)
+    phases: Phases = msgspec.field(default_factory=Phases)
     throttle_reasons: tuple[str, ...] = ()
     """What held the clock in a good part of the latest readings."""
     lasting_reasons: tuple[str, ...] = ()
@@ -129,9 +125,9 @@ class Situation:
     ceilings: Ceilings | None = None
     siblings: tuple[Sibling, ...] = ()
     others: tuple[Measured, ...] = ()
-    tunables: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    tunables: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
     """Values of each tunable that is the user's to choose."""
-    largest_size: dict[str, int] = field(default_factory=dict)
+    largest_size: dict[str, int] = msgspec.field(default_factory=dict)
     look: Callable[[Change], Launch | None] = _nothing
     accesses: tuple[AccessProfile, ...] = ()
     """What a warp of each launch asks for, where it was counted."""
