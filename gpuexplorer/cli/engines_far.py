@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpuexplorer.cli import EXIT_INTERRUPTED
 from gpuexplorer.cli.engines_managed import set_up_progress

@@ -12,7 +12,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -65,8 +64,7 @@ _LAST_MESSAGES = (
 )
 
 
-@dataclass(frozen=True)
-class EngineOptions:
+class EngineOptions(msgspec.Struct, frozen=True):
     """Which engine: its interpreter and its CPU threads (None: cores-1).
 
     ``python`` is a word as ``interpreters`` reads it: a name, a path; None: this program's own.
@@ -77,8 +75,7 @@ class EngineOptions:
     handshake_s: float = HANDSHAKE_S
 
 
-@dataclass(frozen=True)
-class EngineReady:
+class EngineReady(msgspec.Struct, frozen=True):
     """An engine has shaken hands, ``handshake_s`` seconds after it was started."""
 
     welcome: protocol.Welcome
@@ -86,8 +83,7 @@ class EngineReady:
     restarted: bool
 
 
-@dataclass(frozen=True)
-class EngineLost:
+class EngineLost(msgspec.Struct, frozen=True):
     """An engine has ended; what it delivered stays valid.
 
     ``generation`` is the run that was going, 0 for none. ``kind``: ``crash``, ``hang``,

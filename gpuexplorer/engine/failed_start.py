@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 import gpuexplorer
 from gpuexplorer.core.bootstrap import FILE, OLDEST_PYTHON
@@ -28,8 +29,7 @@ _REASONS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class FailedStart:
+class FailedStart(msgspec.Struct, frozen=True):
     """What is said of an engine that did not start."""
 
     reason: str

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -32,16 +32,14 @@ class Measures(Protocol):
         """Measure one configuration as ``EngineSession.measure`` does."""
 
 
-@dataclass(frozen=True)
-class TurnContestant:
+class TurnContestant(msgspec.Struct, frozen=True):
     """One of the configurations that are compared."""
 
     config: RunConfig
     workload: Workload
 
 
-@dataclass(frozen=True)
-class Turns:
+class Turns(msgspec.Struct, frozen=True):
     """What one contestant did: all its samples, and the median of each of its turns in order."""
 
     record: RunRecord

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -28,8 +27,7 @@ MOST_B = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,59}")
 
 
-@dataclass(frozen=True)
-class Interpreter:
+class Interpreter(msgspec.Struct, frozen=True):
     """A Python that an engine runs in; ``name`` is None for one that was named by its path."""
 
     path: Path

@@ -12,8 +12,9 @@ import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+import msgspec
 
 from gpuexplorer.core.errors import CannotRunHere, InputError
 
@@ -55,8 +56,7 @@ def is_address(word: str) -> bool:
     return "://" in word
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True):
     """A machine, and the Python there that an engine runs in."""
 
     host: str

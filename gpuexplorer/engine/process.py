@@ -11,7 +11,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import BinaryIO, cast
 
 import msgspec
@@ -35,8 +34,7 @@ LOGGED_A_SECOND = 200
 """Lines of its output that are logged a second; the rest is dropped."""
 
 
-@dataclass(frozen=True)
-class EngineStart:
+class EngineStart(msgspec.Struct, frozen=True):
     """How an engine is started: its command and its environment.
 
     ``label`` is what a run says of it, None for this program's own interpreter.

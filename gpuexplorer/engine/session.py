@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.analysis.disturbance import shared_words
 from gpuexplorer.core.accesses import AccessLook, AccessProfile
@@ -28,8 +29,7 @@ from gpuexplorer.workloads.workload import Workload
 POLL_S = 0.25
 
 
-@dataclass(frozen=True)
-class RunProgress:
+class RunProgress(msgspec.Struct, frozen=True):
     """Where a run is: the step, and what was sampled so far."""
 
     stage: str

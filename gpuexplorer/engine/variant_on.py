@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -38,8 +37,7 @@ def request_key(request: CompileRequest) -> bytes:
     return hashlib.sha256(msgspec.msgpack.encode(request, order="sorted")).digest()
 
 
-@dataclass(frozen=True)
-class _Launches:
+class _Launches(msgspec.Struct, frozen=True):
     """A variant's launches with one block, and the macros they are compiled with."""
 
     defines: dict[str, int]

@@ -9,8 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gpuexplorer.core.bootstrap import PACKAGE
 from gpuexplorer.core.errors import CannotRunHere
@@ -24,8 +25,7 @@ KEPT_LINES = 400
 NO_WINDOW = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(msgspec.Struct, frozen=True):
     """How a program ended, and the last lines that it printed."""
 
     returncode: int

@@ -11,11 +11,11 @@ import hashlib
 import platform
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.core import cuda_driver
 from gpuexplorer.core.bootstrap import OLDEST_PYTHON
@@ -58,8 +58,7 @@ Content = bytes | Path
 """What a file there is to hold: bytes, or what a file here holds."""
 
 
-@dataclass(frozen=True)
-class FarLook:
+class FarLook(msgspec.Struct, frozen=True):
     """What another machine has."""
 
     machine: Machine
@@ -414,8 +413,7 @@ def update(
     return make(look(machine, "", cancel), kind, wheels, on_progress, cancel)
 
 
-@dataclass(frozen=True)
-class Removed:
+class Removed(msgspec.Struct, frozen=True):
     """What came of deleting what was set up for an engine on another machine."""
 
     freed_B: int = 0

@@ -7,7 +7,6 @@ pyproject's extras; here stand the words, and which extras they are.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -62,8 +61,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     """Which GPUs it leaves out and why; empty where it leaves none out."""
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(msgspec.Struct, frozen=True):
     """What a kind is made of."""
 
     name: str

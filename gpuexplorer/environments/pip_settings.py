@@ -14,12 +14,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from netrc import NetrcParseError, netrc
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from urllib.request import getproxies
 
+import msgspec
 import platformdirs
 
 from gpuexplorer.core.frozen import clean_environment
@@ -29,8 +29,7 @@ KEYRING_S = 30.0
 """How long the program ``keyring`` may take; it may ask its user to unlock it."""
 
 
-@dataclass(frozen=True)
-class PipSettings:
+class PipSettings(msgspec.Struct, frozen=True):
     """What pip was told about where packages are."""
 
     index: str | None = None

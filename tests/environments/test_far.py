@@ -14,12 +14,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import psutil
 import pytest
+from msgspec.structs import replace
 
 import gpuexplorer
 from gpuexplorer.cli import main

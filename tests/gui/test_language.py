@@ -62,7 +62,7 @@ ROOMY = 1280
 """Pixels of its own that a window has at least which shows words 40 % longer than the English."""
 SWITCH = """
 import json, os, signal, sys
-from dataclasses import replace
+from msgspec.structs import replace
 from pathlib import Path
 from types import SimpleNamespace
 from PySide6.QtCore import QTimer
