@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import msgspec
@@ -37,8 +36,7 @@ ROUNDING = 1e-9
 """Areas below this are rounding errors."""
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(msgspec.Struct, frozen=True):
     """A rectangle from its lower left corner."""
 
     x: float
@@ -156,8 +154,7 @@ def _around(x: float, y: float, wide: float, line: float, near: float, gap: floa
     ]
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True):
     """The words of a point: the middle of their left end and their point, in the axes' units."""
 
     words: str

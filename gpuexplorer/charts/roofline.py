@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from gpuexplorer.charts.spec import Axis, ChartSpec, Panel, Role, series
 from gpuexplorer.core.axis_words import threads_words
@@ -35,8 +36,7 @@ KINDS = {"fma": "multiply-add", "gemm": "matrix product"}
 SpotKind = Literal["current", "past", "pinned"]
 
 
-@dataclass(frozen=True)
-class Spot:
+class Spot(msgspec.Struct, frozen=True):
     """One run: operations for each compulsory byte, and operations a second."""
 
     name: str
@@ -50,8 +50,7 @@ class Spot:
     """A few words beside the mark, where there is room for some of them."""
 
 
-@dataclass(frozen=True)
-class Roof:
+class Roof(msgspec.Struct, frozen=True):
     """One straight roof on log axes, from its left to its right end."""
 
     name: str
@@ -66,8 +65,7 @@ class Roof:
     y: tuple[float, float]
 
 
-@dataclass(frozen=True)
-class _Level:
+class _Level(msgspec.Struct, frozen=True):
     """One ceiling to be drawn."""
 
     words: str
@@ -75,8 +73,7 @@ class _Level:
     colour: int = 0
 
 
-@dataclass(frozen=True)
-class Ridge:
+class Ridge(msgspec.Struct, frozen=True):
     """Where a memory roof meets the highest arithmetic one."""
 
     intensity: float
@@ -90,8 +87,7 @@ class Ridge:
         return f"ridge {ratio(self.intensity, 'FLOP/B', 2)}"
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(msgspec.Struct, frozen=True):
     """Roofs, ridges and runs, with the ranges that hold them all."""
 
     precision: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.charts.comparison import Line, ratio_range, ratio_series
 from gpuexplorer.charts.spec import Annotation, Axis, ChartSpec, Panel, Series, series
@@ -20,8 +22,7 @@ SAME_MEMORY = 0.01
 """Peaks that differ by less are no matter of a switch."""
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True):
     """One bar of the waterfall, from one time to another."""
 
     label: str

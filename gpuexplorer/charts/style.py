@@ -6,13 +6,12 @@ who lack one kind of cone. A role is told apart by its stroke, so a chart also r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from gpuexplorer.charts.spec import Role
 
 
-@dataclass(frozen=True)
-class Stroke:
+class Stroke(msgspec.Struct, frozen=True):
     """How one role is drawn. ``dash`` counts line widths on and off; empty is a solid line."""
 
     dash: tuple[float, ...] = ()
@@ -47,8 +46,7 @@ def marker_of(role: Role, colour: int) -> str:
     return STROKES[role].marker
 
 
-@dataclass(frozen=True)
-class Theme:
+class Theme(msgspec.Struct, frozen=True):
     """Colours of one chart, as ``#rrggbb``."""
 
     background: str

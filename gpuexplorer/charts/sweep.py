@@ -8,9 +8,10 @@ panels side by side (small multiples), up to what a page holds; whatever is left
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+
+import msgspec
 
 from gpuexplorer.charts import words
 from gpuexplorer.charts.caption import Caption, shared_words, varied_by
@@ -32,8 +33,7 @@ BEST_HEIGHT = 0.75
 Names = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Shape:
+class _Shape(msgspec.Struct, frozen=True):
     """Which axes go where: along x (and y of a heat map), to lines, to panels."""
 
     x: str | None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from gpuexplorer.charts.colours import shared_prefix
 from gpuexplorer.charts.spec import Annotation, Axis, Panel, Series, series

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from gpuexplorer.core.config import Problem
 from gpuexplorer.core.result import RunResult
@@ -31,12 +32,11 @@ CANNOT_BE_TRUE = "cannot be true"
 """Stands for a suspect result, which is neither drawn nor ranked."""
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(msgspec.Struct, frozen=True):
     """What is shown of a run."""
 
     figure: Figure
-    fewest_s: Mapping[Problem, float] = field(default_factory=dict)
+    fewest_s: Mapping[Problem, float] = msgspec.field(default_factory=dict)
     """The shortest median of each problem, for shares of the best."""
 
     @property
@@ -80,8 +80,7 @@ class Metric:
         return max(values) if self.higher_is_better else min(values)
 
 
-@dataclass(frozen=True)
-class Points:
+class Points(msgspec.Struct, frozen=True, dict=True):
     """Some configurations of a sweep; ``axes`` are those that vary.
 
     They are told by their numbers, in row-major order of the axes: a wide sweep has a hundred

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.comparison import (
