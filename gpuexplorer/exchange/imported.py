@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,16 +30,14 @@ CONVERGED = 0.005
 """The error down to which a median counts as known, as for runs of our own."""
 
 
-@dataclass(frozen=True)
-class SkippedRun:
+class SkippedRun(msgspec.Struct, frozen=True):
     """A configuration without a result: its values as the file names them, and why."""
 
     values: dict[str, Any]
     reason: str
 
 
-@dataclass(frozen=True)
-class Imported:
+class Imported(msgspec.Struct, frozen=True):
     """The content of one file."""
 
     format: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
@@ -20,8 +21,7 @@ KIND = "import"
 SCHEMA = "gpuexplorer/import/1"
 
 
-@dataclass(frozen=True)
-class ImportedFile:
+class ImportedFile(msgspec.Struct, frozen=True):
     """What came of one file."""
 
     path: Path

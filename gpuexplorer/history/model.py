@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
 
@@ -145,8 +144,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return CHOOSE_THEIR_OWN.get(self.device.partition(":")[0], "library")
 
 
-@dataclass(frozen=True)
-class Timeline:
+class Timeline(msgspec.Struct, frozen=True):
     """Pages of a list, in which a group is one row where it is in the order of time."""
 
     state: int

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 
 import msgspec
 
@@ -49,8 +48,7 @@ _DIFFERING = ("variant", "size_words", "block_words", "switch_words", "precision
 """What a group's runs may differ in: it comes once the store is open."""
 
 
-@dataclass(frozen=True)
-class Peek:
+class Peek(msgspec.Struct, frozen=True):
     """What a store held at one moment: its state, how many runs there are, the newest rows."""
 
     state: int

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import cache
+
+import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.core.language import current, tr
 from gpuexplorer.core.patterns import later
@@ -64,8 +66,7 @@ _PHRASE = later(
 Range = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(msgspec.Struct, frozen=True):
     """One thing that a run has to have: its words, or one of the other meanings."""
 
     words: tuple[str, ...]
