@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceLimits
@@ -23,8 +24,7 @@ MOST_AROUND = 24
 """Counts along an axis around a block."""
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(msgspec.Struct, frozen=True):
     """Thread counts along x and y, rising; every block has ``z`` threads along z."""
 
     x: tuple[int, ...]

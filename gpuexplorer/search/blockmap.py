@@ -46,8 +46,7 @@ Measure = Callable[[RunConfig, Workload, RunOptions], RunRecord]
 """Measures one configuration, as ``Session.measure`` does."""
 
 
-@dataclass(frozen=True, slots=True)
-class MapCell:
+class MapCell(msgspec.Struct, frozen=True):
     """What is known of one block at present."""
 
     block: Block
@@ -99,8 +98,7 @@ class _Entry:
         self.summary = self.record.summary()
 
 
-@dataclass(frozen=True)
-class Recorded:
+class Recorded(msgspec.Struct, frozen=True):
     """A copy of what was recorded of a cell; later looks leave it alone."""
 
     point: Point
@@ -113,8 +111,7 @@ class Recorded:
         return cell.measured(self.record.result(listed=False)) if self.record is not None else cell
 
 
-@dataclass(frozen=True)
-class MapStep:
+class MapStep(msgspec.Struct, frozen=True):
     """One look that was taken: which cell, and how far the map is."""
 
     cell: MapCell

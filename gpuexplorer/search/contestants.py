@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.charts.words import config_parts
 from gpuexplorer.core import ranges
@@ -65,8 +65,7 @@ DevicesOf = Callable[[str | None], DeviceList]
 """Tells the devices of an engine by its word."""
 
 
-@dataclass(frozen=True)
-class ContestantRequest:
+class ContestantRequest(msgspec.Struct, frozen=True):
     """One word, read: what is asked for, of which workload, and the stored run it names."""
 
     word: str

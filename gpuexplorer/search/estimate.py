@@ -42,8 +42,7 @@ relative's."""
 Family = tuple[object, ...]
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """Seconds that are left; ``seconds`` is None while only bounds are known.
 
     ``low_s`` and ``high_s`` hold it about as surely as a 95 % interval would; either may be None.
@@ -76,8 +75,7 @@ class Estimate:
 NOT_KNOWN = Estimate(None, None, None)
 
 
-@dataclass(frozen=True)
-class _Cost:
+class _Cost(msgspec.Struct, frozen=True):
     """Seconds that one configuration took, how many of them were no samples, and a launch's."""
 
     total_s: float

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -25,8 +25,7 @@ NEIGHBOURS = 4
 """Measured configurations from which the time of another one is guessed."""
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(msgspec.Struct, frozen=True):
     """What a look brought: a record that counts, or why it does not."""
 
     look: Look
@@ -157,8 +156,7 @@ class Neighbourhood:
         return float(np.exp((weights * logs[nearest]).sum() / weights.sum()))
 
 
-@dataclass(frozen=True)
-class _Seen:
+class _Seen(msgspec.Struct, frozen=True):
     """What was looked at after so many looks, and the logarithms of what it typically takes."""
 
     looks: int

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.core.errors import (
     CannotRunHere,
@@ -25,8 +27,7 @@ MOST_FAILURES = 2
 """What fails for a reason that passes is tried once more."""
 
 
-@dataclass(frozen=True, slots=True)
-class SweepCell:
+class SweepCell(msgspec.Struct, frozen=True):
     """One point with its result, or the reason why it has none; neither: not measured yet.
 
     A result in which something cannot be true (``timing.suspect``) is kept and never ranked.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -23,8 +24,7 @@ def launches_in(seconds: float, fewest: int, launch_s: float | None) -> int:
     return int(min(MOST_SAMPLES, max(fewest, seconds / max(launch_s, SHORTEST_S))))
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """What to measure next: ends after ``samples`` or ``seconds``, whichever comes first."""
 
     number: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+import msgspec
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceList
@@ -18,8 +19,7 @@ Brought = RunRecord | ExplorerError
 """What came of a look."""
 
 
-@dataclass(frozen=True)
-class LookTask:
+class LookTask(msgspec.Struct, frozen=True):
     """A look with what it takes to measure it."""
 
     look: Look

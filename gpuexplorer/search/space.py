@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
 
@@ -43,8 +42,7 @@ MAX_POINTS = 100_000
 """A space may have so many; more would take days, and were hardly meant."""
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     """One knob and the values it takes, in order.
 
     ``name``: ``size.N``, ``block`` (tuples of threads), ``block.x``, ``block.y``, ``block.z``,
@@ -66,8 +64,7 @@ class Axis:
         return axis_title(self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(msgspec.Struct, frozen=True):
     """One place of a space; exactly one of ``config`` and ``skipped`` is there.
 
     ``number`` counts in row-major order of the axes. ``config`` is complete, with the grid and
@@ -91,8 +88,7 @@ class Point:
         return values_words(self.values)
 
 
-@dataclass(frozen=True)
-class Space:
+class Space(msgspec.Struct, frozen=True, dict=True):
     """Every combination of the axes' values, over a request that says the rest.
 
     InputError when an axis is empty, repeats a value or another axis' name, or is not a knob, and

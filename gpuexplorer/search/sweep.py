@@ -16,8 +16,9 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+import msgspec
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.errors import ExplorerError
@@ -63,8 +64,7 @@ class Ahead(Protocol):
         """Stop building."""
 
 
-@dataclass(frozen=True)
-class News:
+class News(msgspec.Struct, frozen=True):
     """What has become of the configuration ``index``, by the order in which they were given.
 
     With neither result nor error it is begun now, or begun anew, ``dropped`` when what was told of
@@ -98,8 +98,7 @@ class Spreads(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class SweepStep:
+class SweepStep(msgspec.Struct, frozen=True):
     """One step of a sweep: ``index`` is about to be measured, or was, when ``cell`` has its word.
 
     ``done`` counts every cell that has a result or a reason, ``total`` all cells.

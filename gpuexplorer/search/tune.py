@@ -13,10 +13,10 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from gpuexplorer.core.config import RunConfig
@@ -54,12 +54,11 @@ HOPELESS = 20
 """So many failures, and nothing measured yet: the next one would fail as well."""
 
 
-@dataclass(frozen=True)
-class TuningOptions:
+class TuningOptions(msgspec.Struct, frozen=True):
     """How to tune; a budget without limits tries everything."""
 
     sampler: str = "tpe"
-    budget: Budget = field(default_factory=Budget)
+    budget: Budget = msgspec.field(default_factory=Budget)
     samples: int = SAMPLES
     racing: bool = True
     final: bool = True
@@ -67,8 +66,7 @@ class TuningOptions:
     allow_long: bool = False
 
 
-@dataclass(frozen=True)
-class TuningProgress:
+class TuningProgress(msgspec.Struct, frozen=True):
     """Where a tuning is: ``done`` of ``total`` configurations (None: as time allows) or rounds."""
 
     phase: Literal["search", "final"]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gpuexplorer.charts.words import unverified_words
 from gpuexplorer.core.comparison import Comparison
@@ -26,8 +27,7 @@ From one session to the next the ratio of two moves by half a percent, and more 
 """
 
 
-@dataclass(frozen=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True):
     """One that took its turns to the end, or until it was clearly slower."""
 
     number: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import msgspec
@@ -22,8 +21,7 @@ Place = tuple[int, ...]
 DIMENSIONS = ("block.x", "block.y", "block.z")
 
 
-@dataclass(frozen=True)
-class Ranges:
+class Ranges(msgspec.Struct, frozen=True):
     """The values to choose among; whatever is missing takes all there are.
 
     ``block`` holds the threads along x, y and z by ``block.x``, ``block.y``, ``block.z``, and
@@ -37,8 +35,7 @@ class Ranges:
 EVERYTHING = Ranges({}, {})
 
 
-@dataclass(frozen=True)
-class TuningSpace:
+class TuningSpace(msgspec.Struct, frozen=True):
     """Every configuration that can be launched, by its place; the others are never proposed.
 
     ``names`` and ``values`` are the dimensions that have a choice: threads along each axis of the

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+import msgspec
 
 from gpuexplorer.core.comparison import FEWEST_PAIRS, Comparison
 from gpuexplorer.core.config import RunConfig, RunRequest
@@ -29,8 +30,7 @@ MOST = 200
 """Versions of one source that are held."""
 
 
-@dataclass(frozen=True)
-class Version:
+class Version(msgspec.Struct, frozen=True):
     """One version: its run, or why there is none, and how it stands beside the one before."""
 
     number: int

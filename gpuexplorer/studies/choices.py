@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -32,8 +31,7 @@ NO_SWITCH = "none"
 """Asks for no switch at all, so that numbers of CPU threads alone are tried."""
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """One value of one switch, other than the baseline's."""
 
     switch: str
@@ -43,13 +41,12 @@ class Choice:
     """The baseline with this value."""
 
 
-@dataclass(frozen=True)
-class Choices:
+class Choices(msgspec.Struct, frozen=True):
     """What can be turned, and what cannot."""
 
     baseline: RunConfig
     offered: tuple[Choice, ...]
-    not_offered: dict[str, str] = field(default_factory=dict)
+    not_offered: dict[str, str] = msgspec.field(default_factory=dict)
     """Titles of switches, or of values of one, with the reason."""
 
 

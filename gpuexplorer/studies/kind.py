@@ -6,8 +6,9 @@ The window, the terminal, reports and files know every study by its ``StudyKind`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
 
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import ChartSpec
@@ -54,8 +55,7 @@ class Scene(Protocol):
         """Return the switches of the variant, each with ``name``, ``switch`` and ``reason``."""
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """Something that a study is told beside the knobs; ``name`` is the argument of its lab."""
 
     name: str
@@ -82,8 +82,7 @@ class Choice:
     """What those lists show at first."""
 
 
-@dataclass(frozen=True)
-class StudyKind(Generic[S]):
+class StudyKind(msgspec.Struct, Generic[S], frozen=True):
     """One kind of study."""
 
     title: str
@@ -116,7 +115,7 @@ class StudyKind(Generic[S]):
     source: Callable[[S, str], tuple[str, str]] | None = None
     """Returns what changed in the source up to a run, by its id: a title and the text, empty where
     nothing did. None: the study is not about sources."""
-    settle: Callable[[Mapping[str, Any]], Mapping[str, Any]] = field(default=dict)
+    settle: Callable[[Mapping[str, Any]], Mapping[str, Any]] = msgspec.field(default=dict)
     """Returns what a form's choices come to; InputError where that is nothing to measure."""
 
     @property

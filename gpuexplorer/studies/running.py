@@ -6,9 +6,10 @@ import threading
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from gpuexplorer.core.errors import Cancelled as GivenUp
 from gpuexplorer.core.studies import Study, StudyEnd
@@ -26,8 +27,7 @@ class Cancelled(Exception):
     """The study was asked to stop."""
 
 
-@dataclass(frozen=True)
-class How:
+class How(msgspec.Struct, frozen=True):
     """How each configuration of a study is measured.
 
     In ``rounds`` turns, ``seconds`` of samples over all of them together, and no more than
@@ -44,8 +44,7 @@ class How:
     exact: bool = False
 
 
-@dataclass(frozen=True)
-class StudyStep:
+class StudyStep(msgspec.Struct, frozen=True):
     """How far a study is: runs done and to be done, as far as known, and what comes now."""
 
     done: int

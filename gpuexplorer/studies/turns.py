@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
 
@@ -37,8 +36,7 @@ ROUNDS_S = 120.0
 are made as fit into this, but ``FEWEST_ROUNDS`` at least."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One configuration that takes part."""
 
     label: str

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QHelpEvent
@@ -408,7 +408,7 @@ def check_overlay(view: BlockMapView, held: MeasurableMap, button: QToolButton) 
         if cell.time_s:
             made = Resources(occupancy=full.get(cell.block, 0.7), occupancy_limiter="registers")
             slower: dict[str, Any] = {"time_s": 3 * cell.time_s} if cell is ordered[-1] else {}
-            held.cells[number] = dataclasses.replace(cell, resources=made, ratio=None, **slower)
+            held.cells[number] = msgspec.structs.replace(cell, resources=made, ratio=None, **slower)
     view.refresh(at_once=True)
     assert view.notes.text() == "▼ full and slow: 1   ▲ fast though not full: 1"
     tip = view.notes.toolTip()
@@ -451,12 +451,12 @@ def test_the_map_is_drawn_in_time_and_in_both_themes(qtbot: QtBot, open_window: 
     held = shown(view)
     for number, cell in enumerate(held.cells):
         if cell.state == "waiting":
-            held.cells[number] = dataclasses.replace(
+            held.cells[number] = msgspec.structs.replace(
                 cell, state="measured", time_s=1e-3 * (1 + number % 7), samples=3, flops=1e9
             )
     states: tuple[Any, ...] = ("long", "failed", "suspect")
     for number, state in enumerate(states):
-        held.cells[number] = dataclasses.replace(held.cells[number], state=state, reason="made")
+        held.cells[number] = msgspec.structs.replace(held.cells[number], state=state, reason="made")
     pictures = []
     for scheme in ("light", "dark"):
         window.choices.choose_theme(scheme)
@@ -484,10 +484,10 @@ def test_a_block_whose_time_in_live_is_another_says_why(
     number = held.wanted.grid.number(held.best)
     assert number is not None
     cell = held.cells[number]
-    held.cells[number] = dataclasses.replace(cell, time_s=run.summary.median_s)
+    held.cells[number] = msgspec.structs.replace(cell, time_s=run.summary.median_s)
     view.refresh(at_once=True)
     assert "Live" not in view.cell_words.text(), "they are alike"
-    held.cells[number] = dataclasses.replace(cell, time_s=1.6 * run.summary.median_s)
+    held.cells[number] = msgspec.structs.replace(cell, time_s=1.6 * run.summary.median_s)
     view.refresh(at_once=True)
     median = quantity(run.summary.median_s, "s")
     said = f"Live shows {median}, measured by itself and at another time"

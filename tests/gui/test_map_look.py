@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from pathlib import Path
 
@@ -60,7 +59,7 @@ def planned(
 def time(held: MeasurableMap, seconds: dict[int, float]) -> None:
     """Give cells a time."""
     for number, time_s in seconds.items():
-        held.cells[number] = dataclasses.replace(
+        held.cells[number] = msgspec.structs.replace(
             held.cells[number], state="measured", time_s=time_s, samples=9, flops=1e9
         )
     held.best = held.cells[min(seconds, key=lambda n: seconds[n])].block
@@ -146,7 +145,7 @@ def test_who_was_found_slower_never_counts_as_more_than_the_best() -> None:
     _, _, held = planned()
     time(held, {0: 9.9e-3, 1: 10e-3})
     held.best = held.cells[1].block
-    held.cells[0] = dataclasses.replace(held.cells[0], out=True)
+    held.cells[0] = msgspec.structs.replace(held.cells[0], out=True)
     assert Look(held, "best").text(held.cells[0]) == "100"
 
 
@@ -172,14 +171,14 @@ def test_occupancy_and_time_that_agree_say_so() -> None:
     _, _, held = planned(H100)
     time(held, {0: 20e-3, 1: 10e-3})
     for number, occupancy in ((0, 0.2), (1, 1.0)):
-        held.cells[number] = dataclasses.replace(
+        held.cells[number] = msgspec.structs.replace(
             held.cells[number], resources=Resources(occupancy=occupancy)
         )
     held.best = held.cells[1].block
     look = Look(held, "time")
     assert "agree" in look.occupancy_words(H100)
-    held.cells[1] = dataclasses.replace(held.cells[1], resources=Resources(occupancy=0.75))
-    held.cells[0] = dataclasses.replace(
+    held.cells[1] = msgspec.structs.replace(held.cells[1], resources=Resources(occupancy=0.75))
+    held.cells[0] = msgspec.structs.replace(
         held.cells[0], time_s=11e-3, resources=Resources(occupancy=1.0)
     )
     assert "agree" not in Look(held, "time").occupancy_words(H100), "the best is not full"
@@ -267,7 +266,7 @@ def test_the_chart_for_a_file_has_the_best_the_unit_and_the_ties_of_the_screen()
         assert f"{prefix}{panel.z.unit}" == look.unit.removesuffix(" of the best")
     words = Look(held, "time").map_words()
     assert map_chart(held, "time").notes[0] == f"{words}."
-    held.cells[3] = dataclasses.replace(held.cells[3], not_verified="verified except D")
+    held.cells[3] = msgspec.structs.replace(held.cells[3], not_verified="verified except D")
     assert Look(held, "time").map_words() == f"{words} · verified except D"
 
 
@@ -294,8 +293,8 @@ def test_a_tie_shows_the_paired_ratio_that_decided_and_how_many_turns_it_took() 
     for number, (ratio, low, high) in ratios.items():
         verdict = "slower" if low > 1 else "can't tell"
         compared = Comparison(ratio, low, high, 12, verdict)  # type: ignore[arg-type]
-        held.cells[number] = dataclasses.replace(held.cells[number], ratio=compared, turns=12)
-    held.cells[1] = dataclasses.replace(held.cells[1], turns=12)
+        held.cells[number] = msgspec.structs.replace(held.cells[number], ratio=compared, turns=12)
+    held.cells[1] = msgspec.structs.replace(held.cells[1], turns=12)
     held.best = held.cells[1].block
     held.ties = frozenset({held.cells[n].block for n in (1, 2, 4)})
     look = Look(held, "time")
@@ -318,12 +317,12 @@ def test_no_cell_looks_better_than_the_best_because_the_machine_was_at_another_p
     best = held.cells[1].block
     time(held, {6: 9.2e-3, 7: 10e-3})
     open_still = Comparison(0.93, 0.8, 1.1, 12, "can't tell")
-    held.cells[6] = dataclasses.replace(held.cells[6], ratio=open_still, turns=12)
+    held.cells[6] = msgspec.structs.replace(held.cells[6], ratio=open_still, turns=12)
     looks_s = {0: 6.0e-3, 1: 5.0e-3, 2: 5.1e-3, 3: 5.2e-3, 4: 10e-3, 5: 4.9e-3}
     for number, looked_s in looks_s.items():
-        held.cells[number] = dataclasses.replace(held.cells[number], looked_s=looked_s)
+        held.cells[number] = msgspec.structs.replace(held.cells[number], looked_s=looked_s)
     ratio = Comparison(1.04, 1.03, 1.05, 12, "slower")
-    held.cells[2] = dataclasses.replace(held.cells[2], ratio=ratio, turns=12)
+    held.cells[2] = msgspec.structs.replace(held.cells[2], ratio=ratio, turns=12)
     held.best, held.ties = best, frozenset({best, held.cells[6].block})
     look = Look(held, "time")
     seen = [look.text(held.cells[n]) for n in range(7)]
@@ -373,7 +372,7 @@ def test_a_wide_interval_of_a_cell_stands_with_its_ends() -> None:
     _, _, held = planned()
     time(held, {1: 10e-3, 2: 10e-3})
     for number, (low, high) in {1: (9.9e-3, 10.1e-3), 2: (5.1e-3, 14.9e-3)}.items():
-        held.cells[number] = dataclasses.replace(
+        held.cells[number] = msgspec.structs.replace(
             held.cells[number], ci95_low_s=low, ci95_high_s=high
         )
     look = Look(held, "time")

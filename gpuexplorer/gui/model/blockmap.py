@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -400,5 +399,5 @@ def _take_over(held: MeasurableMap, before: MeasurableMap) -> None:
     for number, cell in enumerate(held.cells):
         there = before.wanted.grid.number(cell.block)
         if there is not None and cell.state == "waiting":
-            held.cells[number] = dataclasses.replace(before.cells[there], out=False, ratio=None)
+            held.cells[number] = msgspec.structs.replace(before.cells[there], out=False, ratio=None)
     held.best = before.best if before.best in {c.block for c in held.cells} else None

@@ -125,7 +125,9 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
         cluster = self.form.cluster.wanted
         if cluster is not None:
             devices = cluster.devices
-            space = replace(space, base=msgspec.structs.replace(space.base, device=cluster.device))
+            space = msgspec.structs.replace(
+                space, base=msgspec.structs.replace(space.base, device=cluster.device)
+            )
         wanted = WantedSweep(space, workload, measuring, devices, cluster=cluster)
         run = session.live_model.current
         live = run.record.snapshot() if run is not None and run.record is not None else None

@@ -124,7 +124,7 @@ class WantedTuning:
         """Return the ``gpuexplorer tune`` command, quoted for a shell."""
         request = msgspec.structs.replace(self.request, threads=threads)
         options, words = self.options, []
-        if options.sampler != TuningOptions.sampler:
+        if options.sampler != TuningOptions().sampler:
             words += ["--sampler", options.sampler]
         if not options.racing:
             words.append("--no-racing")
