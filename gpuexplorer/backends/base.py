@@ -10,9 +10,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -39,8 +39,7 @@ COMPILE_DEADLINE_S = 900.0
 """The same where torch.compile is switched on, which may try many kernels."""
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """Launches queued together and timed by the device.
 
     ``start_ns`` is the engine's monotonic clock when the first was queued; ``seconds`` are device
@@ -55,8 +54,7 @@ class Batch:
     """The clock the device held while the batch ran; None where that cannot be told."""
 
 
-@dataclass(frozen=True)
-class TimingChoice:
+class TimingChoice(msgspec.Struct, frozen=True):
     """How the launches of a configuration are timed, chosen by what they took."""
 
     group: int = 1

@@ -9,8 +9,9 @@ import re
 import struct
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gpuexplorer.backends.cpu import memory_available_B
 from gpuexplorer.core.units import quantity
@@ -28,8 +29,7 @@ ASSUMED_B = 32 << 20
 _SYSFS = Path("/sys/devices/system/cpu")
 
 
-@dataclass(frozen=True)
-class CacheInfo:
+class CacheInfo(msgspec.Struct, frozen=True):
     """The last-level cache in bytes, all of its instances that this process may use together."""
 
     nbytes: int
@@ -51,8 +51,7 @@ class CacheInfo:
         return f"the {size} last-level cache ({self.source})"
 
 
-@dataclass(frozen=True)
-class Flush:
+class Flush(msgspec.Struct, frozen=True):
     """How many bytes a pass goes over to empty a cache, and that in words."""
 
     nbytes: int

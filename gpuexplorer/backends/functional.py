@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.backends.base import HostArray
@@ -23,16 +23,14 @@ Arrays = dict[str, Any]
 Compute = Callable[[Arrays], Arrays]
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """A model as it is written: its function, and how its arrays are held."""
 
     compute: Compute
-    layouts: Mapping[str, Layout] = field(default_factory=dict)
+    layouts: Mapping[str, Layout] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(msgspec.Struct, frozen=True):
     """A function ready to be called, and what the compiler made of it in its own words."""
 
     function: Compute

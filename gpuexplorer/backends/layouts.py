@@ -6,9 +6,9 @@ height, width), the weight of a linear layer (outputs, inputs).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.backends.base import HostArray
@@ -29,8 +29,7 @@ class Layout(Protocol):
         """Return held values as the manifest has them."""
 
 
-@dataclass(frozen=True)
-class Axes:
+class Axes(msgspec.Struct, frozen=True):
     """The same axes in another order."""
 
     order: Shape
@@ -48,8 +47,7 @@ class Axes:
         return values.transpose(np.argsort(self.order))
 
 
-@dataclass(frozen=True)
-class AfterImages:
+class AfterImages(msgspec.Struct, frozen=True):
     """The weight of a linear layer that reads images flattened with the channels last.
 
     From (outputs, channel · row · column) to (row · column · channel, outputs).

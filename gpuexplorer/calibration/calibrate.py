@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -39,8 +40,7 @@ GEMM_LAUNCH_S = 0.15
 """A larger matrix is tried only while its launch is expected to stay below this."""
 
 
-@dataclass(frozen=True)
-class Rate:
+class Rate(msgspec.Struct, frozen=True):
     """The rate of a run's fastest stretch, in FLOP/s or B/s, with its 95 % interval."""
 
     value: float
@@ -69,8 +69,7 @@ class _Tried:
         return self.best.value if self.best is not None else 0.0
 
 
-@dataclass(frozen=True)
-class NextRun:
+class NextRun(msgspec.Struct, frozen=True):
     """The next run to make."""
 
     stage: Stage

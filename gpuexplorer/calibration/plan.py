@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.core.ceilings import CeilingKind
 from gpuexplorer.core.config import RunConfig, RunRequest
@@ -45,8 +47,7 @@ Roof = tuple[CeilingKind, str | None, bool]
 """A kind, a precision, and whether it is of the last-level cache: there is one of each."""
 
 
-@dataclass(frozen=True)
-class CeilingCandidate:
+class CeilingCandidate(msgspec.Struct, frozen=True):
     """One configuration that may reach a ceiling."""
 
     workload: Workload
@@ -59,8 +60,7 @@ class CeilingCandidate:
     """How many times the work of ``after``."""
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(msgspec.Struct, frozen=True):
     """One ceiling, and what may reach it; ``seconds`` is how long each is sampled."""
 
     kind: CeilingKind
@@ -69,7 +69,7 @@ class Stage:
     size: str
     """The size in words, for the method."""
     seconds: float
-    candidates: tuple[CeilingCandidate, ...] = field(default=())
+    candidates: tuple[CeilingCandidate, ...] = msgspec.field(default=())
 
     @property
     def roof(self) -> Roof:

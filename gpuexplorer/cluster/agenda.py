@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.run_options import RunOptions
@@ -21,8 +23,7 @@ AT_ONCE = 2
 Towards the end it has one, so that none waits behind another while a worker has nothing to do."""
 
 
-@dataclass(frozen=True)
-class Now:
+class Now(msgspec.Struct, frozen=True):
     """What a worker has sampled of the run that goes on there."""
 
     config: RunConfig

@@ -6,9 +6,10 @@ import asyncio
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gpuexplorer.cluster.certificates import CERT, KEY
 from gpuexplorer.core.errors import CannotRunHere, InputError, WorkFailed
@@ -25,8 +26,7 @@ _LINE = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(msgspec.Struct, frozen=True):
     """A machine that this user's SSH reaches."""
 
     name: str

@@ -11,7 +11,6 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
@@ -118,8 +117,7 @@ class Decides(Protocol):
         """Note that all workers are slower than they were, and go on like that."""
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Task(msgspec.Struct, frozen=True):
     lane: Lane
     index: int | None
     """Which configuration; None for the worker's reference."""
@@ -127,8 +125,7 @@ class _Task:
     future: Any
 
 
-@dataclass(frozen=True)
-class _Ended:
+class _Ended(msgspec.Struct, frozen=True):
     """A task whose answer will not come."""
 
     tag: int

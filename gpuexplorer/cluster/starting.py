@@ -15,9 +15,10 @@ import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gpuexplorer.calibration.store import data_folder
 from gpuexplorer.cluster.certificates import (
@@ -107,8 +108,7 @@ class StartedCluster(Closing):
                 launched.remove_certificates()
 
 
-@dataclass(frozen=True)
-class Local:
+class Local(msgspec.Struct, frozen=True):
     """Workers on this machine, which nobody else reaches."""
 
     workers: int
@@ -139,8 +139,7 @@ class Local:
         )
 
 
-@dataclass(frozen=True)
-class Slurm:
+class Slurm(msgspec.Struct, frozen=True):
     """Workers in jobs of SLURM, one GPU each; the folder has to be visible to their machines."""
 
     jobs: int
@@ -247,8 +246,7 @@ class Slurm:
         return launched
 
 
-@dataclass(frozen=True)
-class Ssh:
+class Ssh(msgspec.Struct, frozen=True):
     """Workers on machines over SSH; the first one has the scheduler as well."""
 
     hosts: Sequence[Host]

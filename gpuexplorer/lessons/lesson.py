@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import InputError
@@ -38,8 +39,7 @@ _OF_KIND = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Lesson:
+class Lesson(msgspec.Struct, frozen=True):
     """One lesson, ready to be shown; ``name`` is that of its folder."""
 
     name: str

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.analysis.static import KernelAnalysis
@@ -24,8 +25,7 @@ from gpuexplorer.lessons.lesson import words_of
 from gpuexplorer.lessons.manifest import UNITS, Access, Figure, Range
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     """One figure: a number with its unit, a ratio where that is None; its 95 % interval if any."""
 
     number: float

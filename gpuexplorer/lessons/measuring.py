@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import msgspec
@@ -36,8 +36,7 @@ class LessonEngine(Measures, CountsAccesses, Protocol):
     """What measures: an ``EngineSession``, or a job of the window."""
 
 
-@dataclass(frozen=True)
-class Bench:
+class Bench(msgspec.Struct, frozen=True):
     """What a lesson is measured with; ``python`` compiles, None for the program's own."""
 
     engine: LessonEngine

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.core.units import factor
 from gpuexplorer.lessons.lesson import Lesson
@@ -22,8 +23,7 @@ def kind_words(lesson: Lesson, claim: Claim) -> str:
     return "measured here" if figure.quantity == "error" else "timed here"
 
 
-@dataclass(frozen=True)
-class ClaimOutcome:
+class ClaimOutcome(msgspec.Struct, frozen=True):
     """A claim with its figure here.
 
     ``holds`` is None where it was not measured, and where the figure lies outside of what is
@@ -68,8 +68,7 @@ def claims_of(lesson: Lesson, measured: Mapping[str, Measured]) -> list[ClaimOut
     return found
 
 
-@dataclass(frozen=True)
-class GuessOutcome:
+class GuessOutcome(msgspec.Struct, frozen=True):
     """The guess beside the figure; ``right`` is None for a number, and while nothing is known."""
 
     value: Value | None
@@ -115,8 +114,7 @@ def guess_words(lesson: Lesson, guess: str | float | None, outcome: GuessOutcome
     return f"You guessed {guessed}. Measured here: {found}."
 
 
-@dataclass(frozen=True)
-class AskOutcome:
+class AskOutcome(msgspec.Struct, frozen=True):
     """One thing that an exercise asks for, and what came of it."""
 
     ask: Ask

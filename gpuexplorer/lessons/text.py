@@ -9,8 +9,9 @@ section is its button.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.text import joined
@@ -21,8 +22,7 @@ FALLBACK = "en"
 """The language that every lesson has."""
 
 
-@dataclass(frozen=True)
-class LessonText:
+class LessonText(msgspec.Struct, frozen=True):
     """A lesson's words."""
 
     language: str

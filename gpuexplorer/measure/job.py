@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+import msgspec
+
 from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, Runner, TimingChoice
 from gpuexplorer.core.deadline import said_deadline_s
 from gpuexplorer.core.device import DeviceInfo
@@ -137,8 +139,7 @@ class Job:
         return bool(self.runner.plan.steps) and not known
 
 
-@dataclass(frozen=True)
-class Ready:
+class Ready(msgspec.Struct, frozen=True):
     """What is known of a run before its first sample."""
 
     device: DeviceInfo

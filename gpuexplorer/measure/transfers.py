@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
+
+import msgspec
 
 from gpuexplorer.backends.base import HostArray, Runner
 
 METHOD = "host clock around allocate, copy, launch, copy back, free"
 
 
-@dataclass(frozen=True)
-class SequencePhases:
+class SequencePhases(msgspec.Struct, frozen=True):
     """Seconds of each step of one sequence."""
 
     allocate_s: float

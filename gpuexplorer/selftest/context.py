@@ -5,11 +5,11 @@ from __future__ import annotations
 import platform
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
 import msgspec
+from msgspec.structs import replace
 
 import gpuexplorer
 from gpuexplorer.core.closing import Closing
@@ -28,8 +28,7 @@ from gpuexplorer.workloads.loader import load
 from gpuexplorer.workloads.workload import Workload
 
 
-@dataclass(frozen=True)
-class SelfTestOptions:
+class SelfTestOptions(msgspec.Struct, frozen=True):
     """What is to be tested, and how."""
 
     device: str = "auto"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+
+import msgspec
 
 from gpuexplorer.core.errors import ExplorerError, InputError
 from gpuexplorer.core.result import DeviceSummary
@@ -26,8 +27,7 @@ from gpuexplorer.selftest.task import Interrupted, Skipped, Task, Watcher
 from gpuexplorer.workloads.strict import suggestion
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(msgspec.Struct, frozen=True):
     """One part of the self-test: its name for ``--section``, and what makes its checks."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from gpuexplorer.core.device import Unavailable
 from gpuexplorer.selftest.report import CheckResult, SectionResult
@@ -22,16 +23,14 @@ class Interrupted(Exception):
     """The user wants the self-test to stop."""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """What a check that passed has seen: a few words, and its figures by name."""
 
     words: str
-    figures: dict[str, float | str | None] = field(default_factory=dict)
+    figures: dict[str, float | str | None] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(msgspec.Struct, frozen=True):
     """One check; ``do`` raises Skipped or, when it fails, an ExplorerError that says why."""
 
     name: str

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """Why a source that is meant for this kind of device gives nothing, and what enables it."""
 
     reason: str

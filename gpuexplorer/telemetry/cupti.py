@@ -12,8 +12,9 @@ import logging
 import os
 import sys
 import time
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import msgspec
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
@@ -32,8 +33,7 @@ LEAST_CAPABILITY = (7, 5)
 WANTED = "'cupti-python>=13.3'"
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(msgspec.Struct, frozen=True):
     """A field of a reading and the counters that may hold it: their names differ by chip."""
 
     field: str

@@ -7,8 +7,9 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import msgspec
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.sample import Reading
@@ -74,8 +75,7 @@ def field_number(field: Any) -> float | None:
     return float(getattr(field.value, _VALUE_MEMBERS[field.valueType]))
 
 
-@dataclass(frozen=True)
-class NvmlHandle:
+class NvmlHandle(msgspec.Struct, frozen=True):
     """A device as NVML knows it; NVML counts how often it was initialised."""
 
     nvml: Any

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -201,7 +201,7 @@ def test_a_gpu_whose_system_ends_long_kernels_has_a_longest_launch(
     time_limit: int | None, launch_s: float | None
 ) -> None:
     attributes = {**FACTS.attributes, cu.KERNEL_TIME_LIMIT: time_limit}
-    facts = dataclasses.replace(FACTS, attributes=attributes)
+    facts = msgspec.structs.replace(FACTS, attributes=attributes)
     assert describe(facts, "CUDA 13.0", None, ()).limits.max_launch_s == launch_s
 
 

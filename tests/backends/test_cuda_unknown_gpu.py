@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -86,7 +86,7 @@ def test_a_device_that_the_gate_loses_is_lost() -> None:
 
 def test_a_run_says_that_the_driver_compiled_its_kernels() -> None:
     def build_ptx(plan: Plan, step: KernelLaunch) -> BuiltStep:
-        return dataclasses.replace(build(plan, step), code=b"// PTX\0", target="compute_90")
+        return msgspec.structs.replace(build(plan, step), code=b"// PTX\0", target="compute_90")
 
     session = CudaSession(FACTS, FakeCuda(kernels={"axpy": (2, axpy)}).api, None)
     runner = KernelRunner(make_plan(), DEVICE, session, build_ptx)
@@ -100,7 +100,7 @@ def test_a_run_says_that_the_driver_compiled_its_kernels() -> None:
 
 def device_of(capability: tuple[int, int], target: str | None) -> DeviceInfo:
     attributes = {**FACTS.attributes, **dict(zip(cu.CAPABILITY, capability, strict=True))}
-    facts = dataclasses.replace(FACTS, attributes=attributes)
+    facts = msgspec.structs.replace(FACTS, attributes=attributes)
     return describe(facts, "CUDA 13.0", None, (), target)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.metadata
 import importlib.util
 from importlib.machinery import ModuleSpec
@@ -106,7 +105,7 @@ def test_a_framework_knows_of_a_gpu_whose_system_ends_long_kernels(
     class WithDisplay(WorkingDriver):
         def devices(self) -> list[cuda.DeviceFacts]:
             attributes = {**FACTS.attributes, cuda.KERNEL_TIME_LIMIT: 1}
-            return [dataclasses.replace(FACTS, attributes=attributes)]
+            return [msgspec.structs.replace(FACTS, attributes=attributes)]
 
     installed(monkeypatch, tmp_path, "'13.0'")
     monkeypatch.setattr(cuda, "Driver", WithDisplay)

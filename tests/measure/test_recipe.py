@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import math
 import threading
@@ -309,7 +308,7 @@ class Loading(Arithmetic):
     def launch(self, count: int) -> Batch:
         batch = super().launch(count)
         if self.diary.count("launch 1") == 1 and self.diary[-1] == "launch 1":
-            return dataclasses.replace(batch, seconds=np.full(1, 0.3))
+            return msgspec.structs.replace(batch, seconds=np.full(1, 0.3))
         return batch
 
 
@@ -717,7 +716,7 @@ class Climbing(Arithmetic):
     def launch(self, count: int) -> Batch:
         batch = super().launch(count)
         clock_Hz = min(self.highest_Hz, 0.3e9 * (1 + self.spent_s // 0.030))
-        return dataclasses.replace(batch, clock_Hz=clock_Hz)
+        return msgspec.structs.replace(batch, clock_Hz=clock_Hz)
 
 
 @pytest.mark.parametrize(("warm_up_s", "sampled_at_Hz"), [(WARM_UP_S, 1.8e9), (0.005, 0.3e9)])

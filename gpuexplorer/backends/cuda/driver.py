@@ -11,8 +11,10 @@ import os
 import re
 import sys
 import uuid
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.backends.cuda import nvml
 from gpuexplorer.core.device import DISPLAY_LAUNCH_S
@@ -44,8 +46,7 @@ MAX_BLOCKS_PER_MULTIPROCESSOR = 106
 RESERVED_SHARED_PER_BLOCK = 111
 
 
-@dataclass(frozen=True)
-class DeviceFacts:
+class DeviceFacts(msgspec.Struct, frozen=True):
     """What the driver says of one device; None for an attribute it does not know."""
 
     index: int

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -30,8 +31,7 @@ from gpuexplorer.workloads.plan import KernelLaunch, Plan
 DRIVER_COMPILED = "the driver compiled PTX for {}, as NVRTC does not know this GPU"
 
 
-@dataclass(frozen=True)
-class BuiltStep:
+class BuiltStep(msgspec.Struct, frozen=True):
     """One step compiled: a cubin or PTX, the kernel's symbol in it, and its typed arguments."""
 
     code: bytes
@@ -39,7 +39,7 @@ class BuiltStep:
     """What it was compiled for: ``sm_90a``, or ``compute_90`` for PTX."""
     symbol: str
     arguments: list[str | np.generic]
-    variables: dict[str, str | npt.NDArray[np.generic]] = field(default_factory=dict)
+    variables: dict[str, str | npt.NDArray[np.generic]] = msgspec.field(default_factory=dict)
     """What belongs to variables outside of functions, by their symbols: an array, or a number."""
 
 

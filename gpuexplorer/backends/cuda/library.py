@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.backends.base import Batch, Marks
@@ -29,8 +29,7 @@ CUDA_R_16BF = 14
 """cudaDataType_t of bf16 in CUDA's library_types.h; not every CuPy has a name for it."""
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """What a library call is made from: CuPy arrays and NumPy scalars, in the manifest's order."""
 
     operands: list[Any]

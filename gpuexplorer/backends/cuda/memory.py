@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.backends.base import HostArray
@@ -18,8 +18,7 @@ GUARD_B = 64 * 1024
 GUARD_BYTE = 0xC5
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """A stretch of the allocation, in bytes from its start."""
 
     start: int
@@ -31,8 +30,7 @@ class Span:
         return self.start + self.nbytes
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """Where everything lies; ``guards`` names the array each guard follows ('' for the first)."""
 
     arrays: dict[str, Span]

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import ReferenceType, ref
 
+import msgspec
+
 from gpuexplorer.backends.caches import FLUSH_FACTOR
 from gpuexplorer.backends.cuda import errors, gate
 from gpuexplorer.backends.cuda.driver import (
@@ -33,8 +35,7 @@ CLUSTER = (11, 12, 13)
 cuda.h, of which CuPy has no names. All are 0 where a kernel has none."""
 
 
-@dataclass(frozen=True)
-class Api:
+class Api(msgspec.Struct, frozen=True):
     """CuPy's thin wrappers of the runtime and the driver."""
 
     runtime: Any
@@ -52,8 +53,7 @@ class Api:
         return Api(runtime=runtime, driver=driver, make_stream=make_stream)
 
 
-@dataclass(frozen=True)
-class LoadedKernel:
+class LoadedKernel(msgspec.Struct, frozen=True):
     """A function of a loaded module, and what it takes.
 
     Its module stays on the device as long as somebody holds this.

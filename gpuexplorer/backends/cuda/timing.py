@@ -10,8 +10,8 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.backends.base import MAX_QUEUED_LAUNCHES, Batch, TimingChoice, TimingLost
@@ -36,8 +36,7 @@ GROUP_S = 200e-6
 ATTEMPTS = 2
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """What is timed: ``prepare`` is queued before each launch outside of the timed part."""
 
     launch: Callable[[], None]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import keras
+import msgspec
 import numpy as np
 
 from gpuexplorer.backends.base import HostArray
@@ -25,8 +25,7 @@ def _gelu(x: Any) -> Any:
     return keras.ops.gelu(x, approximate=True)
 
 
-@dataclass(frozen=True)
-class WeightVariable:
+class WeightVariable(msgspec.Struct, frozen=True):
     """A variable that holds one of the manifest's weights, times a factor."""
 
     name: str
@@ -48,8 +47,7 @@ class WeightVariable:
         return values if self.layout is None else self.layout.back(values)
 
 
-@dataclass(frozen=True)
-class Network:
+class Network(msgspec.Struct, frozen=True):
     """A model as Keras has it."""
 
     call: Callable[..., Any]
@@ -61,7 +59,7 @@ class Network:
     weights: tuple[WeightVariable, ...] = ()
     model: Any = None
     """The ``keras.Model`` that owns the variables, where there are any."""
-    trains: bool = field(default=False)
+    trains: bool = msgspec.field(default=False)
 
 
 def _held(layer: Any, *names: str, layout: Layout | None) -> tuple[WeightVariable, ...]:

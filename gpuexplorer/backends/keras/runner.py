@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import msgspec
 
 from gpuexplorer.backends.base import HostArray
 from gpuexplorer.backends.framework_model import MAX_KEPT_B, TRIED_FLOP, FrameworkModel, Kept
@@ -20,8 +21,7 @@ from gpuexplorer.workloads.models import MODELS as REFERENCES
 from gpuexplorer.workloads.plan import Plan
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(msgspec.Struct, frozen=True):
     """Layers with their variables, and what is called with which data."""
 
     network: Any

@@ -12,7 +12,6 @@ import os
 import platform
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -74,8 +73,7 @@ class ProbeAnswer(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-@dataclass(frozen=True)
-class Driver:
+class Driver(msgspec.Struct, frozen=True):
     """One driver: a library, or a file of the system that names one."""
 
     name: str

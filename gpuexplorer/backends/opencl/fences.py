@@ -15,9 +15,9 @@ from __future__ import annotations
 import ctypes
 import functools
 import mmap
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -49,8 +49,7 @@ _HUGE_PAGES = 14
 _FAILED = 2**64 - 1
 
 
-@dataclass(frozen=True)
-class Stray:
+class Stray(msgspec.Struct, frozen=True):
     """One access outside an array: what it did, where, and how many bytes from its nearest end.
 
     The first byte before it and the first behind it have the distance 0.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
+
+import msgspec
 
 from gpuexplorer.backends.opencl.build_log import clean_log, first_error, led_to_recursion
 from gpuexplorer.backends.opencl.session import OpenclSession
@@ -52,23 +54,22 @@ class MadeKernel:
     """Whose arguments it has."""
 
 
-@dataclass(frozen=True)
-class BuiltProgram:
+class BuiltProgram(msgspec.Struct, frozen=True):
     """One kernel's program on one device, and what is known of it."""
 
     program: Any
     kernel: PortableKernel
-    made: dict[int, MadeKernel] = field(default_factory=dict)
+    made: dict[int, MadeKernel] = msgspec.field(default_factory=dict)
     """By the kernel's number where a plan launches it more than once."""
     sites: Sites | None = None
     """What its notes of accesses stand for, where it takes some."""
-    probed: list[int] = field(default_factory=list)
+    probed: list[int] = msgspec.field(default_factory=list)
     """What the probe of the parameters' types has stored."""
     printed: Printed | None = None
     """The formats of what it prints, where it prints."""
     asserted: tuple[Assertion, ...] = ()
     """What its source asserts."""
-    copying: dict[str, Any] = field(default_factory=dict)
+    copying: dict[str, Any] = msgspec.field(default_factory=dict)
     """The kernels of ours that copy to and from variables outside of functions."""
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.analysis.accesses import Notes, trace_of
@@ -37,8 +37,7 @@ MOST_NOTES = 1 << 22
 """Of a block, or where that is too few of a warp: 96 MiB."""
 
 
-@dataclass(frozen=True)
-class RecordedLaunch:
+class RecordedLaunch(msgspec.Struct, frozen=True):
     """One launch of a plan whose kernel takes notes."""
 
     session: OpenclSession

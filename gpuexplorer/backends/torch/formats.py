@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.workloads.frameworks import family_of
 from gpuexplorer.workloads.models import MODELS as FAMILIES
@@ -22,8 +23,7 @@ STEPS = {"fp8_e4m3": 16, "int8": 8}
 """A GPU multiplies matrices in these whose inner lengths are multiples of so many."""
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(msgspec.Struct, frozen=True):
     """How PyTorch runs a model in one precision."""
 
     stored: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import torch
 from torch import nn
 from torch.nn import functional
@@ -18,8 +18,7 @@ from gpuexplorer.workloads.models.training import VELOCITIES
 from gpuexplorer.workloads.plan import Plan
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """What a model's structure depends on besides its sizes."""
 
     precision: str
@@ -44,8 +43,7 @@ class Options:
         return linear(inputs, outputs, self.precision, packed=self.packed)
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(msgspec.Struct, frozen=True):
     """A model and what its arrays are, by their names in the manifest."""
 
     module: Any
@@ -53,13 +51,13 @@ class Family:
     results: tuple[str, ...]
     data: tuple[str, ...] = ()
     """What the module is called with, in order."""
-    weights: Mapping[str, str] = field(default_factory=dict)
+    weights: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The arrays that are parameters or buffers, and where each is, such as ``up.weight``."""
     cut: tuple[str, ...] = ()
     """Data whose first axis counts samples that are computed apart; empty: none are."""
     images: tuple[str, ...] = ()
     """Data that may be held with the channels last."""
-    momentum: Mapping[str, str] = field(default_factory=dict)
+    momentum: Mapping[str, str] = msgspec.field(default_factory=dict)
     """What the optimiser keeps: array → the weight whose momentum it is. It trains if there are."""
 
 

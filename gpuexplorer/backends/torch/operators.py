@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from gpuexplorer.core.errors import WorkFailed
 from gpuexplorer.core.operators import MAX_CALLS, MAX_OPERATORS, Call, Operator, Recorded, Track
 
@@ -65,8 +67,7 @@ class Event:
         return self.end_ns - self.start_ns
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(msgspec.Struct, frozen=True):
     """An allocation (above 0 bytes) or a free on some thread."""
 
     row: int

@@ -7,9 +7,9 @@ import dataclasses
 import random
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.backends.torch import failures
@@ -18,8 +18,7 @@ from gpuexplorer.backends.user_program import UserProgram, kind_words
 from gpuexplorer.core.errors import DeviceLost, ExplorerError, InputError, OutOfMemory
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(msgspec.Struct, frozen=True):
     """What ``build()`` returned, looked over."""
 
     module: Any
