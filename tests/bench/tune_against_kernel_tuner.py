@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import compileall
-import dataclasses
 import json
 import os
 import resource
@@ -33,6 +32,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 import gpuexplorer
@@ -419,7 +419,7 @@ def document(
         },
         "again_ms": {"x".join(map(str, p)): t * 1e3 for p, t in sorted(again.items())},
         "in_turns_with_the_best": {
-            name: None if found is None else dataclasses.asdict(found)
+            name: None if found is None else msgspec.structs.asdict(found)
             for name, found in behind.items()
         },
         "limits": verdicts(sides, behind),

@@ -53,7 +53,7 @@ class Api(msgspec.Struct, frozen=True):
         return Api(runtime=runtime, driver=driver, make_stream=make_stream)
 
 
-class LoadedKernel(msgspec.Struct, frozen=True):
+class LoadedKernel(msgspec.Struct, frozen=True, weakref=True):
     """A function of a loaded module, and what it takes.
 
     Its module stays on the device as long as somebody holds this.
