@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpuexplorer.gui.model.history_pages import MAX_PAGES, PAGE, Answer, Pages, View, change
 from gpuexplorer.history.model import Row

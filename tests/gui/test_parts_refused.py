@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -99,7 +98,7 @@ def test_a_comparison_with_a_run_of_another_program_comes_back(tmp_path: Path) -
     own = a_comparison().contestants[0]
     held = HeldComparison((own, ListedContestant(run.config, run)), 0, 0.005, None)
     read = compare_file.decode(compare_file.encode(held), "a.gpux")
-    assert read == dataclasses.replace(held, origin="a.gpux")
+    assert read == msgspec.structs.replace(held, origin="a.gpux")
 
 
 def test_a_manifest_may_call_its_sizes_and_tunables_in_any_alphabet() -> None:

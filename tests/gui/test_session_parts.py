@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -117,7 +116,7 @@ def a_map(**changes: Any) -> HeldMap:
         wanted=MapOf("naive", RunRequest(workload="matmul"), grid, CPU),
         cells=made, best=(8, 1, 1), finished=True, runs=made_sweep(),
     )  # fmt: skip
-    return HeldMap(dataclasses.replace(surface, **changes), lambda: surface.runs)
+    return HeldMap(msgspec.structs.replace(surface, **changes), lambda: surface.runs)
 
 
 def a_tuning() -> Held[Tried]:
@@ -169,7 +168,7 @@ def test_what_was_recorded_of_a_configuration_comes_back_as_it_was() -> None:
     )
     assert (found.origin, found.flame.rows) == ("a.gpux", 6)
     accesses = accesses_file.decode(accesses_file.encode(some_accesses()), "a.gpux")
-    assert accesses == dataclasses.replace(some_accesses(), origin="a.gpux")
+    assert accesses == msgspec.structs.replace(some_accesses(), origin="a.gpux")
     assert [list(one.offsets_B)[-1] for one in accesses.profile.requests] == [None, 128 * 31]
 
 
@@ -192,10 +191,10 @@ def test_versions_come_back_as_they_were_and_are_never_run_from_a_file() -> None
 def test_a_comparison_names_engines_and_does_not_say_where_they_lie() -> None:
     held = a_comparison()
     contestants = tuple(
-        dataclasses.replace(one, engine="/home/ada/envs/torch/bin/python")
+        msgspec.structs.replace(one, engine="/home/ada/envs/torch/bin/python")
         for one in held.contestants
     )
-    data = compare_file.encode(dataclasses.replace(held, contestants=contestants))
+    data = compare_file.encode(msgspec.structs.replace(held, contestants=contestants))
     assert b"/home/ada" not in data
     assert {one.engine for one in compare_file.decode(data, "a.gpux").contestants} == {"torch"}
 
@@ -209,7 +208,7 @@ def test_any_block_map_comes_back_as_it_was(made: tuple[Surface, SweepDocument |
     surface, sweep = made
     read = map_file.decode(map_file.encode(HeldMap(surface, lambda: sweep)), "a.gpux")
     best_known = surface.finished and surface.best is not None
-    expected = dataclasses.replace(
+    expected = msgspec.structs.replace(
         surface, finished=best_known, origin="a.gpux", runs=read.surface.runs
     )
     assert read.surface == expected
@@ -254,7 +253,7 @@ def test_comparisons_come_back_as_they_were(
         result.reference, result.tolerance, result if measured else None,
     )  # fmt: skip
     read = compare_file.decode(compare_file.encode(made), "a.gpux")
-    assert read == dataclasses.replace(made, origin="a.gpux")
+    assert read == msgspec.structs.replace(made, origin="a.gpux")
 
 
 def test_a_comparison_of_a_file_is_held_against_another_of_its_runs() -> None:
@@ -511,7 +510,7 @@ def test_a_comparison_with_what_kernels_printed_comes_back() -> None:
         msgspec.structs.replace(one, run=msgspec.structs.replace(one.run, printed=PRINTED))
         for one in made.contestants
     ]
-    held = dataclasses.replace(
+    held = msgspec.structs.replace(
         a_comparison(), result=msgspec.structs.replace(made, contestants=contestants)
     )
     read = compare_file.decode(compare_file.encode(held), "a.gpux").result

@@ -9,7 +9,6 @@ import os
 import pickle
 import struct
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.gui.model import session_archive

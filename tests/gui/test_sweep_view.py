@@ -284,7 +284,7 @@ def test_panels_and_colours_stay_while_a_sweep_goes_on(experiment: Experiment) -
     space = space_of(experiment, {"size.N": "64:256:*2", "precision": "fp32,fp64"})
     done = swept(space)
     last = max(i for i, cell in enumerate(done.cells) if cell.result is not None)
-    begun = dataclasses.replace(
+    begun = msgspec.structs.replace(
         done,
         cells=tuple(
             cell if i == last else SweepCell(cell.point) for i, cell in enumerate(done.cells)

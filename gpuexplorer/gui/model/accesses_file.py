@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -35,8 +34,7 @@ MOST_MADE = 1_000_000
 """Rows times instructions, which are held against each other."""
 
 
-@dataclass(frozen=True)
-class HeldAccesses:
+class HeldAccesses(msgspec.Struct, frozen=True):
     """What the view of accesses shows."""
 
     profile: AccessProfile

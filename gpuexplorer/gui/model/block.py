@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.core.config import Block
 from gpuexplorer.core.device import DeviceLimits
@@ -28,8 +29,7 @@ def with_axis(block: Block, axis: int, value: int) -> Block:
     return (changed[0], changed[1], changed[2])
 
 
-@dataclass(frozen=True)
-class BlockRoom:
+class BlockRoom(msgspec.Struct, frozen=True):
     """A block of ``dimensions`` axes within a device's limits."""
 
     block: Block

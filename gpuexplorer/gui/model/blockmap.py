@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -36,8 +35,7 @@ Planned = tuple["MapRequest", list[Point] | ExplorerError]
 """A map's blocks with what can run, or why none can."""
 
 
-@dataclass(frozen=True)
-class MapRequest(MapOf):
+class MapRequest(MapOf, frozen=True):
     """Which map belongs to the knobs as they stand."""
 
     base: str
@@ -67,8 +65,7 @@ class MapRequest(MapOf):
             return self, error
 
 
-@dataclass(kw_only=True)
-class MeasurableMap(Surface):
+class MeasurableMap(Surface, kw_only=True):
     """A map that can be measured here."""
 
     wanted: MapRequest
@@ -132,8 +129,7 @@ class MeasurableMap(Surface):
         self.best = step.best
 
 
-@dataclass(frozen=True)
-class MapEnd:
+class MapEnd(msgspec.Struct, frozen=True):
     """A map after its race: all that the cells are found to be."""
 
     cells: list[MapCell]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
@@ -25,8 +24,7 @@ MOST = 12
 """Who takes part at the most: a round of more lasts too long to be fair."""
 
 
-@dataclass(frozen=True)
-class ListedContestant:
+class ListedContestant(msgspec.Struct, frozen=True):
     """One that takes part: its configuration, the stored run it repeats, and its engine."""
 
     config: RunConfig
@@ -35,8 +33,7 @@ class ListedContestant:
     """The word for the engine that measures it; None: the built-in one."""
 
 
-@dataclass(frozen=True)
-class HeldComparison:
+class HeldComparison(msgspec.Struct, frozen=True):
     """A comparison at a moment."""
 
     contestants: tuple[ListedContestant, ...]

@@ -7,8 +7,8 @@ after it arrive. What was read while nothing ran has no place on the axis.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.core.sample import Reading
@@ -29,8 +29,7 @@ FIELDS = (
 """What is kept as a series."""
 
 
-@dataclass
-class HeldSpan:
+class HeldSpan(msgspec.Struct):
     """A stretch of the axis in which something held the clock, and what."""
 
     start_s: float

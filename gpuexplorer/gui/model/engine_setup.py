@@ -7,8 +7,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from gpuexplorer.core.cuda_driver import Driver
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError, InputError
@@ -45,8 +46,7 @@ VOUCHERS = {
 """Whose hash a file is held against, in words."""
 
 
-@dataclass(frozen=True)
-class Around:
+class Around(msgspec.Struct, frozen=True):
     """What this machine offers for setting up an engine."""
 
     driver: Driver | None
@@ -94,8 +94,7 @@ def look_around(cancel: threading.Event) -> Around:
     return Around(driver, offered, found, names)
 
 
-@dataclass(frozen=True)
-class SetUpRequest:
+class SetUpRequest(msgspec.Struct, frozen=True):
     """What environment to make: its kind, source, Python and name."""
 
     kind: Kind
@@ -195,8 +194,7 @@ def space_words(planned: EnvironmentPlan) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Maker:
+class Maker(msgspec.Struct, frozen=True):
     """Makers whose packages come under terms of their own, which installing them accepts."""
 
     name: str

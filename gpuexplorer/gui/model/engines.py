@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from gpuexplorer.core.errors import ExplorerError
 from gpuexplorer.engine.candidates import FoundInterpreter
@@ -37,8 +38,7 @@ ORIGIN_WORDS: dict[Origin, str] = {
 }
 
 
-@dataclass(frozen=True)
-class EngineRow:
+class EngineRow(msgspec.Struct, frozen=True):
     """One engine as it is shown."""
 
     name: str
@@ -139,23 +139,22 @@ class EngineRow:
         return "; ".join(f"{name} ({', '.join(ways)})" for name, ways in names.items())
 
 
-@dataclass
-class EnginesModel:
+class EnginesModel(msgspec.Struct):
     """Reads and writes the names; keeps what engines said for as long as the window is open."""
 
-    known: Interpreters = field(default_factory=Interpreters)
-    reports: dict[str, EngineReport] = field(default_factory=dict)
+    known: Interpreters = msgspec.field(default_factory=Interpreters)
+    reports: dict[str, EngineReport] = msgspec.field(default_factory=dict)
     checking: str | None = None
     """The word for the engine that is being asked."""
-    managed: list[Managed] = field(default_factory=list)
+    managed: list[Managed] = msgspec.field(default_factory=list)
     """The environments that were made here, as they were when last looked up."""
-    sizes_B: dict[str, int] = field(default_factory=dict)
+    sizes_B: dict[str, int] = msgspec.field(default_factory=dict)
     """What they take on the disk, by name."""
     making: str | None = None
     """The name of the environment that is being set up; others leave it alone."""
-    found: list[FoundInterpreter] = field(default_factory=list)
+    found: list[FoundInterpreter] = msgspec.field(default_factory=list)
     """Pythons that were looked for and have no name."""
-    _removed: list[tuple[str, EnginesFile]] = field(default_factory=list)
+    _removed: list[tuple[str, EnginesFile]] = msgspec.field(default_factory=list)
 
     def rows(self, in_use: str | None) -> list[EngineRow]:
         """Return every engine, the built-in one first; ``in_use`` is the word for the present one.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
 
@@ -45,8 +44,7 @@ from gpuexplorer.workloads.workload import Workload
 NO_DEVICES = DeviceList()
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """What the last change did or could not do, with a change that would help."""
 
     text: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -18,8 +17,7 @@ TITLE_ROWS = 1
 """Above a track's calls stands its name."""
 
 
-@dataclass(frozen=True)
-class Visible:
+class Visible(msgspec.Struct, frozen=True):
     """What is drawn: spans by row, left, width and colour; ``index`` is the call's, -1 for several.
 
     ``left`` and ``width`` are seconds; ``picked`` says which are, or hold, calls that stand out.
@@ -116,8 +114,7 @@ class Flame:
         )
 
 
-@dataclass(frozen=True)
-class RecordedProfile:
+class RecordedProfile(msgspec.Struct, frozen=True):
     """A profile with what its flame chart draws."""
 
     profile: OperatorProfile

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.core.device import DeviceList, Unavailable
 from gpuexplorer.workloads.frameworks import FRAMEWORKS, framework_of
@@ -13,8 +14,7 @@ from gpuexplorer.workloads.workload import Workload
 _COMMAND = re.compile(r"((?:[\w./\\:-]*python[\w.]* -m )?pip install [^'’;]+)")
 
 
-@dataclass(frozen=True)
-class MissingFramework:
+class MissingFramework(msgspec.Struct, frozen=True):
     """A framework that a variant needs and that this engine does not have."""
 
     variant: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -90,8 +89,7 @@ def _batch(result: RunResult) -> SampleBatch:
     )
 
 
-@dataclass(frozen=True)
-class Ghost:
+class Ghost(msgspec.Struct, frozen=True):
     """What a ghost is made of."""
 
     record: RunRecord

@@ -7,7 +7,6 @@ looked at as closely as what a file brings.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -41,8 +40,7 @@ NO_RUN = "the history has no run of it"
 LEFT = "it was not measured before the map was left"
 
 
-@dataclass(frozen=True)
-class OpenedGroup:
+class OpenedGroup(msgspec.Struct, frozen=True):
     """A group as a view shows it."""
 
     part: str
@@ -51,8 +49,7 @@ class OpenedGroup:
     """What its tab's ``open_held`` takes."""
 
 
-@dataclass(frozen=True)
-class WholeGroup:
+class WholeGroup(msgspec.Struct, frozen=True):
     """A group with its runs."""
 
     group: Group

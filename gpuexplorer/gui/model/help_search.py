@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 EXCERPT = 90
 """Letters of a page that are shown around what was found."""
@@ -12,8 +13,7 @@ LEAD = 30
 """Of these, letters before it."""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """A page with every word that was looked for, and a piece of it around the first of them."""
 
     page: str

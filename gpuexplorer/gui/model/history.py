@@ -7,7 +7,8 @@ in the store, which the history table shows; samples stay here until it holds th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.core.config import RunConfig
 from gpuexplorer.core.result import Environment
@@ -17,8 +18,7 @@ from gpuexplorer.engine.record import RunRecord
 MAX_ROWS = 500
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(msgspec.Struct):
     """One run that ended, or that still goes on."""
 
     ticket: int

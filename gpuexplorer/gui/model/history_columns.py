@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from gpuexplorer.core.comparison import Comparison, apart
 from gpuexplorer.core.units import (
@@ -32,8 +33,7 @@ def baseline_key(row: Row) -> tuple[str, str, str]:
     return row.workload, row.size_words, row.precision
 
 
-@dataclass(frozen=True)
-class AgainstBaseline:
+class AgainstBaseline(msgspec.Struct, frozen=True):
     """A run's median over its baseline's."""
 
     baseline: Row
@@ -135,8 +135,7 @@ def _baseline_words(row: Row, baselines: Baselines) -> str:
     return "baseline" if baseline is not None and baseline.id == row.id else ""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One column; ``sort`` is the store's name for its order, None where it has none."""
 
     key: str

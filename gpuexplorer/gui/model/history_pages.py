@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.history.model import Query, Row
 
@@ -20,11 +22,10 @@ MAX_PAGES = 60
 """Pages kept; beyond, those that were not looked at for longest go."""
 
 
-@dataclass(frozen=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """Which runs are wanted, and in which order."""
 
-    query: Query = field(default_factory=Query)
+    query: Query = msgspec.field(default_factory=Query)
     sort: str = "time"
     descending: bool = True
     unfolded: frozenset[str] = frozenset()
@@ -49,8 +50,7 @@ class View:
         return self.sort == "time" and self.descending
 
 
-@dataclass(frozen=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True):
     """What the table wants to know: pages it does not have, and those to show if all changed."""
 
     view: View
@@ -60,8 +60,7 @@ class Ask:
     visible: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What the store held at one moment, ``state``."""
 
     view: View
@@ -79,8 +78,7 @@ class Answer:
     """Of each group that is unfolded the place of its row among the store's, and its runs."""
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """How the rows differ from before: not at all, by ``count`` above or below, or otherwise.
 
     Below there can also be fewer: ``count`` is negative then.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
+
+import msgspec
 
 from gpuexplorer.core.units import count
 from gpuexplorer.gui.model.part_file import origin_words
@@ -42,8 +43,7 @@ def duration(seconds: float) -> str:
     return f"about {seconds / 3600:.1f} h"
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """How far it is: runs done and to be done, what comes now, and the time that is left."""
 
     done: int
@@ -72,8 +72,7 @@ class Progress:
         return f"Paused at {self._done}"
 
 
-@dataclass(frozen=True)
-class Held(Generic[R]):
+class Held(msgspec.Struct, Generic[R], frozen=True):
     """A result at a moment, as a session file holds it."""
 
     result: R

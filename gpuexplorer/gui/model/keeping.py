@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -32,15 +31,14 @@ _GROUP = "group"
 """The group of a run, in its file there; those of earlier versions have none."""
 
 
-@dataclass
-class InHand:
+class InHand(msgspec.Struct):
     """One run, as far as the store does not hold it."""
 
     run: RunRecord | RunResult
     group: str | None
     due_s: float
     """When something of it is to be written next (monotonic)."""
-    batches: list[SampleBatch] = field(default_factory=list)
+    batches: list[SampleBatch] = msgspec.field(default_factory=list)
     """Samples that were not written yet."""
     begun: bool = False
     over: bool = False

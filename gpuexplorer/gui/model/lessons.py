@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from gpuexplorer.core.config import RunRequest
 from gpuexplorer.core.errors import ExplorerError, InputError
@@ -32,14 +33,13 @@ EXERCISE = "exercise"
 """What stands among measurements for the exercise; no measure of a lesson may shadow it."""
 
 
-@dataclass
-class LessonResults:
+class LessonResults(msgspec.Struct):
     """What was measured since the program started, by the names of lessons."""
 
-    measured: dict[str, dict[str, Measured]] = field(default_factory=dict)
+    measured: dict[str, dict[str, Measured]] = msgspec.field(default_factory=dict)
     """By the names of a lesson's measurements."""
-    exercise: dict[str, Measured] = field(default_factory=dict)
-    checked: dict[str, RunRequest] = field(default_factory=dict)
+    exercise: dict[str, Measured] = msgspec.field(default_factory=dict)
+    checked: dict[str, RunRequest] = msgspec.field(default_factory=dict)
     """The knobs that the exercise was measured with."""
 
 

@@ -6,7 +6,6 @@ No other session file holds it: what a lesson says of *here* is of what was meas
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Annotated
 
 import msgspec
@@ -33,13 +32,12 @@ Kept = Measured | Study
 """A measurement; of a study its document, until the lesson that reads its words is known."""
 
 
-@dataclass(frozen=True)
-class HeldLessons:
+class HeldLessons(msgspec.Struct, frozen=True):
     """What Learn shows, by the names of lessons, and which of them is open at which step."""
 
-    measured: Mapping[str, Mapping[str, Kept]] = field(default_factory=dict)
-    exercise: Mapping[str, Kept] = field(default_factory=dict)
-    checked: Mapping[str, RunRequest] = field(default_factory=dict)
+    measured: Mapping[str, Mapping[str, Kept]] = msgspec.field(default_factory=dict)
+    exercise: Mapping[str, Kept] = msgspec.field(default_factory=dict)
+    checked: Mapping[str, RunRequest] = msgspec.field(default_factory=dict)
     """The knobs that each exercise was measured with."""
     lesson: str = ""
     step: int = 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 import msgspec
@@ -136,8 +135,7 @@ def _moment(time_utc: str) -> list[str]:
         return []
 
 
-@dataclass
-class Run:
+class Run(msgspec.Struct, dict=True):
     """One configuration on the timeline."""
 
     ticket: int
@@ -145,10 +143,10 @@ class Run:
     label: str = ""
     request: int | None = None
     """The ticket by which it is told of, where that is not its own: it was prepared again."""
-    trace: Trace = field(default_factory=Trace)
-    medians: Trend = field(default_factory=lambda: Trend(3))
+    trace: Trace = msgspec.field(default_factory=Trace)
+    medians: Trend = msgspec.field(default_factory=lambda: Trend(3))
     """Rows (t, median so far, and its 95 % interval)."""
-    rates: Trend = field(default_factory=lambda: Trend(4))
+    rates: Trend = msgspec.field(default_factory=lambda: Trend(4))
     """Rows (t, kernel, host→device, device→host, whole sample): medians of the latest samples."""
     latest: Summary | None = None
     """Figures of all its samples so far."""
@@ -158,12 +156,12 @@ class Run:
     figures_due_s: float = 0.0
     warnings: tuple[str, ...] = ()
     """What is odd about the series so far, a sentence each."""
-    phases_s: dict[str, float] = field(default_factory=dict)
+    phases_s: dict[str, float] = msgspec.field(default_factory=dict)
     """With transfers included: the latest medians by phase."""
     over: bool = False
-    waiting_s: list[Floats] = field(default_factory=list)
+    waiting_s: list[Floats] = msgspec.field(default_factory=list)
     """Samples, and phases, that no row of ``rates`` holds yet."""
-    waiting_phases: list[Floats] = field(default_factory=list)
+    waiting_phases: list[Floats] = msgspec.field(default_factory=list)
     rates_due_s: float = -1.0
     state: TelemetrySummary | None = None
     """The device's state lately, with energy and DRAM bytes of a launch or why they are missing."""
@@ -204,8 +202,7 @@ class Run:
         return {t.kind: t for t in ([requested, *known] if requested is not None else known)}
 
 
-@dataclass(frozen=True)
-class Past:
+class Past(msgspec.Struct, frozen=True):
     """An earlier configuration, thinned for drawing."""
 
     ticket: int
@@ -219,8 +216,7 @@ class Past:
     traffic: dict[str, Traffic]
 
 
-@dataclass(frozen=True)
-class Pin:
+class Pin(msgspec.Struct, frozen=True):
     """A ghost: what a configuration measured, kept beside the next ones."""
 
     number: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable
 from typing import Annotated
@@ -25,8 +24,7 @@ Threads = Annotated[int, msgspec.Meta(ge=1, lt=2**31)]
 Counts = Annotated[tuple[Threads, ...], msgspec.Meta(min_length=1)]
 
 
-@dataclasses.dataclass(frozen=True)
-class HeldMap:
+class HeldMap(msgspec.Struct, frozen=True):
     """A block map at a moment; nothing changes ``surface`` any more."""
 
     surface: Surface

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from gpuexplorer.analysis.occupancy import LIMITS
@@ -52,8 +52,7 @@ PHASES = {
 Disagreement = Literal["full and slow", "fast though not full"]
 
 
-@dataclass(frozen=True)
-class Tick:
+class Tick(msgspec.Struct, frozen=True):
     """A mark of the colour bar: where, 0 to 1, and its words."""
 
     place: float

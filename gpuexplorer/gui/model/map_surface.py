@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from gpuexplorer.charts.caption import Caption, asked_for
 from gpuexplorer.core.config import Block, RunRequest
@@ -13,8 +14,7 @@ from gpuexplorer.search.block_grid import Grid
 from gpuexplorer.search.blockmap import MapCell, MapStep
 
 
-@dataclass(frozen=True)
-class MapOf:
+class MapOf(msgspec.Struct, frozen=True):
     """Which configuration a map is of, and over which blocks."""
 
     words: str
@@ -35,12 +35,11 @@ def map_caption(
     return Caption([asked_for(request, device.id, device.threads)], ("block",), sources)
 
 
-@dataclass
-class Surface:
+class Surface(msgspec.Struct):
     """A map's cells; the main thread's own copy."""
 
     wanted: MapOf
-    cells: list[MapCell] = field(default_factory=list)
+    cells: list[MapCell] = msgspec.field(default_factory=list)
     best: Block | None = None
     ties: frozenset[Block] = frozenset()
     step: MapStep | None = None

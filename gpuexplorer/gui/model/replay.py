@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 import gpuexplorer
@@ -44,8 +44,7 @@ CHUNK = 100_000
 READINGS_AT_ONCE = 500
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """What is shown at a moment, taken so that later samples leave it alone."""
 
     knobs: Knobs

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.sample import SampleBatch
@@ -25,8 +26,7 @@ LATEST_NS = (1 << 62) - 1
 LONGEST_S = 1e9
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """What an array may hold: floats, or whole numbers of 64 bits, between two ends."""
 
     least: float

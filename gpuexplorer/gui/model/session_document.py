@@ -8,7 +8,6 @@ code that showed them first.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Annotated
 
 import msgspec
@@ -115,13 +114,12 @@ class SessionDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Documents of other views beside it, by name, such as ``sweep``."""
 
 
-@dataclass
-class SessionContents:
+class SessionContents(msgspec.Struct):
     """A document with its arrays, and the other views' documents as JSON."""
 
     document: SessionDocument
-    arrays: Arrays = field(default_factory=dict)
-    parts: dict[str, bytes] = field(default_factory=dict)
+    arrays: Arrays = msgspec.field(default_factory=dict)
+    parts: dict[str, bytes] = msgspec.field(default_factory=dict)
 
 
 def plain_source(workload: Workload) -> WorkloadSource:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from gpuexplorer.analysis.advice.advice import Advice
 from gpuexplorer.core.config import RunConfig
 
 
-@dataclass(frozen=True)
-class ShownAdvice:
+class ShownAdvice(msgspec.Struct, frozen=True):
     """What stands in the panel.
 
     ``config`` is what it speaks of, None before a run could be judged.

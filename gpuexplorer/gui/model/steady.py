@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 T = TypeVar("T")
 
@@ -14,8 +15,7 @@ NEW_WORDS_S = 2.0
 """What is shown takes new words, as its figures move on, this seldom."""
 
 
-@dataclass
-class _Held(Generic[T]):
+class _Held(msgspec.Struct, Generic[T]):
     item: T
     since_s: float
     seen_s: float

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from gpuexplorer.charts.caption import Caption
 from gpuexplorer.charts.spec import ChartSpec
@@ -36,8 +36,7 @@ Value = bool | int | str | Annotated[tuple[int, ...], msgspec.Meta(min_length=1,
 Values = dict[str, tuple[Value, ...]]
 
 
-@dataclass(frozen=True)
-class HeldSweep:
+class HeldSweep(msgspec.Struct, frozen=True, dict=True):
     """A sweep's outcome at a moment; ``file`` is there for one that a file brought.
 
     It is the file's document without its entries, which the cells hold.
@@ -266,8 +265,7 @@ def _not_reached(space: Space, number: int) -> SweepCell:
 # ---- sweeps that were interrupted
 
 
-@dataclass(frozen=True)
-class Unfinished:
+class Unfinished(msgspec.Struct, frozen=True):
     """A sweep of the store that was not brought to its end."""
 
     group: str

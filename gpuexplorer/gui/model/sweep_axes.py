@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gpuexplorer.core.axis_words import axis_title
 from gpuexplorer.core.config import OWN_FILL
@@ -22,8 +23,7 @@ FIRST_SIZES = 5
 COMMON_BLOCKS = ((8, 8), (16, 16), (32, 8), (32, 32), (64, 4), (256, 1), (1, 256))
 
 
-@dataclass(frozen=True)
-class AxisOffer:
+class AxisOffer(msgspec.Struct, frozen=True):
     """One knob that a sweep may vary.
 
     ``kind`` is ``numbers`` and ``blocks`` (values or ranges in the command line's grammar) or

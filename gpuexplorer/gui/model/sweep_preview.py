@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -47,8 +46,7 @@ class Reasons:
         return tuple(sorted(self._counted.values(), key=lambda item: -item[1]))
 
 
-@dataclass(frozen=True)
-class Preview:
+class Preview(msgspec.Struct, frozen=True):
     """What a space comes to before it is measured."""
 
     space: Space

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.errors import ExplorerError
@@ -14,8 +15,7 @@ from gpuexplorer.workloads.switches import SWITCHES, Switch, Value, check, of_mo
 Switches = Mapping[str, Value]
 
 
-@dataclass(frozen=True)
-class SwitchChoice:
+class SwitchChoice(msgspec.Struct, frozen=True):
     """One value of a switch; ``reason`` says why it cannot be chosen."""
 
     value: Value
@@ -23,8 +23,7 @@ class SwitchChoice:
     reason: str | None = None
 
 
-@dataclass(frozen=True)
-class SwitchOffer:
+class SwitchOffer(msgspec.Struct, frozen=True):
     """One switch as it stands."""
 
     switch: Switch

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import mmap
 import sys
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -51,8 +51,7 @@ class Column(NamedTuple):
     launches: int
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(msgspec.Struct, frozen=True):
     """Points to draw, in order; at most ``stretch`` samples stand behind each pair (1: raw points).
 
     A pair has the same x twice, where its first sample began, and the least and greatest duration.
@@ -61,12 +60,12 @@ class Drawing:
     x: Floats
     y: Floats
     stretch: int
-    inner: Floats = field(default_factory=lambda: np.empty((3, 0)))
+    inner: Floats = msgspec.field(default_factory=lambda: np.empty((3, 0)))
     """5th percentile, median and 95th of each pair's samples, shape (3, pairs).
 
     Of no pair for raw points, and where it was not kept.
     """
-    launches: Counts = field(default_factory=lambda: np.empty(0, np.int64))
+    launches: Counts = msgspec.field(default_factory=lambda: np.empty(0, np.int64))
     """Samples behind each pair; of no pair for raw points, and where all have ``stretch``."""
 
     def outline(self, start_s: float) -> Drawing:

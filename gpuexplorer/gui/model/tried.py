@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.charts.tuning import evaluation_words, tuning_chart
 from gpuexplorer.core.config import RunConfig
@@ -14,8 +15,7 @@ from gpuexplorer.gui.model.part_file import check_config, decode_part
 from gpuexplorer.results.tuning import sheet_of, tried_sheet
 
 
-@dataclass(frozen=True)
-class Tried:
+class Tried(msgspec.Struct, frozen=True):
     """What a tuning has tried so far, and what came of it; None before it ended."""
 
     evaluations: tuple[Evaluation, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
@@ -22,16 +21,14 @@ SCHEMA = "gpuexplorer/versions/1"
 MOST_SOURCES = 32
 
 
-@dataclass(frozen=True)
-class Registers:
+class Registers(msgspec.Struct, frozen=True):
     """What a kernel takes a thread on an architecture, as it was compiled."""
 
     arch: Annotated[str, msgspec.Meta(pattern=r"^sm_\d+[af]?\Z", max_length=20)]
     count: Count
 
 
-@dataclass(frozen=True)
-class HeldVersions:
+class HeldVersions(msgspec.Struct, frozen=True):
     """The versions of one workload's source."""
 
     name: str

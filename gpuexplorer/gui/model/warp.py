@@ -7,7 +7,8 @@ lanes want of it lie below each other, one a pass.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.core.accesses import (
     BANK_B,
@@ -24,8 +25,7 @@ Cell = tuple[int, int]
 """A box, and the place in it."""
 
 
-@dataclass(frozen=True)
-class RequestPicture:
+class RequestPicture(msgspec.Struct, frozen=True):
     """What is drawn of one request."""
 
     row: int
