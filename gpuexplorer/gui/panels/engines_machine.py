@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -34,8 +34,7 @@ ABOUT = (
 BEST = "What its GPU's driver serves best"
 
 
-@dataclass(frozen=True)
-class FarRequest:
+class FarRequest(msgspec.Struct, frozen=True):
     """What to set up on another machine; ``kind`` None: what serves its GPU best."""
 
     name: str

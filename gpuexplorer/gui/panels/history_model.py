@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+import msgspec
 from PySide6.QtCore import (
     QAbstractTableModel,
     QMimeData,
@@ -68,8 +68,7 @@ def dragged_runs(data: QMimeData) -> list[str]:
     return bytes(data.data(RUNS_MIME).data()).decode("ascii", "replace").split()
 
 
-@dataclass(frozen=True)
-class _Wanted:
+class _Wanted(msgspec.Struct, frozen=True):
     """Rows that somebody waits for: those that stand at some places, wherever they move.
 
     What rows the store has there can be told of the state alone in which they were chosen.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QBrush, QFont, QFontMetrics, QPainter, QPen, QStaticText
 
@@ -18,8 +18,7 @@ MAX_TEXTS = 800
 MARGIN = 4
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """A column as it stands in the view."""
 
     section: int
@@ -100,8 +99,7 @@ class RowPainter:
             painter.drawStaticText(QPoint(x, y), text)
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """Brushes and pens of a table."""
 
     base: QBrush

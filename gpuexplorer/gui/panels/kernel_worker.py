@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 from PySide6.QtCore import Signal
 
 from gpuexplorer.analysis.static import CompileRequest, KernelAnalysis, KernelFigures
@@ -34,8 +34,7 @@ Kept = OrderedDict[bytes, Sequence[KernelFigures]]
 """What was compiled, by ``request_key``; what was wanted last comes last."""
 
 
-@dataclass(frozen=True)
-class Beside:
+class Beside(msgspec.Struct, frozen=True):
     """What stands beside: another architecture, variant or version of the source."""
 
     workload: Workload
@@ -45,8 +44,7 @@ class Beside:
     """What tells it from what it stands beside; empty for an architecture, which tells itself."""
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """What is to be analysed: a variant as the knobs say, on one architecture."""
 
     ticket: int
@@ -60,14 +58,13 @@ class Question:
     """What else the instructions are wanted of."""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What is known of a variant's launches, in order."""
 
     kernels: list[KernelAnalysis]
-    listings: list[KernelListing] | ExplorerError = field(default_factory=list)
+    listings: list[KernelListing] | ExplorerError = msgspec.field(default_factory=list)
     """Their instructions, or why there are none; empty where they were not asked for."""
-    beside: list[KernelListing] | ExplorerError = field(default_factory=list)
+    beside: list[KernelListing] | ExplorerError = msgspec.field(default_factory=list)
     """Those of what stands beside, or why there are none."""
 
 
