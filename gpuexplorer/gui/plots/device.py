@@ -5,8 +5,7 @@ Everything is painted by one widget: eight plots of their own would cost eight r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QHelpEvent, QPainter, QPaintEvent, QPen, QPolygonF
@@ -27,8 +26,7 @@ MOST_POINTS = 600
 PADDING = 6
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(msgspec.Struct, frozen=True):
     """One row: what it shows, of which fields of a reading, and how."""
 
     title: str

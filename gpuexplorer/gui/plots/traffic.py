@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
@@ -39,8 +38,7 @@ NOTHING_MOVED = "Nothing is moved yet. Live, or Space, shows what the launches m
 NOT_KNOWN = "What the launches move is not known yet."
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One line: whose word it is, which bytes, over which column of ``Run.rates``."""
 
     key: str

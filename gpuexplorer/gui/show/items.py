@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtGui import QPen
@@ -27,8 +26,7 @@ FRAME = 0.47
 """Half of a cell's frame, where a cell is 1 wide."""
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """What a series is drawn in: the panel, the lowest places of its view, and the colours."""
 
     panel: Panel

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent
@@ -23,8 +23,7 @@ SAMPLE_PX, GAP_PX, SIDE_PX, WORDS_GAP_PX = 22, 16, 8, 10
 MARK_PX = 8.0
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A named series, and the markers on its line where it has any."""
 
     one: Series

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+import msgspec
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 
@@ -13,17 +12,16 @@ from gpuexplorer.gui.show.items import SPAN_HEIGHT, Frame
 NEAR_PX = 16.0
 
 
-@dataclass(frozen=True)
-class Marks:
+class Marks(msgspec.Struct, frozen=True):
     """The marks of a panel that have a key: rectangles in the view's units, without extent points.
 
     With ``rows``, a row at a whole y belongs to its marks over the whole width.
     """
 
     keys: tuple[str, ...] = ()
-    x: Floats = field(default_factory=lambda: np.empty((0, 2)))
+    x: Floats = msgspec.field(default_factory=lambda: np.empty((0, 2)))
     """Left and right end of each."""
-    y: Floats = field(default_factory=lambda: np.empty((0, 2)))
+    y: Floats = msgspec.field(default_factory=lambda: np.empty((0, 2)))
     """Lower and upper end of each."""
     rows: bool = False
 

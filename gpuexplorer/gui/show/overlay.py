@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen
@@ -15,8 +15,7 @@ PADDING = 2.0
 RING_PX = 7.0
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(msgspec.Struct, frozen=True):
     """Words at a place in the view's units; ``anchor`` is the share of them that stands there."""
 
     words: str
@@ -32,8 +31,7 @@ class Text:
     """Where a thin line from them ends."""
 
 
-@dataclass(frozen=True)
-class Ring:
+class Ring(msgspec.Struct, frozen=True):
     """A frame around a mark: a circle at a place, or a rectangle where it has an extent."""
 
     area: QRectF
