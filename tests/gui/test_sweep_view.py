@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import json
 import math
 import shlex
@@ -663,7 +662,7 @@ def fail_to_begin(qtbot: QtBot, view: SweepView) -> None:
     """Begin a sweep of which nothing can run, and wait until it has ended."""
     wanted = view.wanted()
     assert wanted is not None
-    view.begin(dataclasses.replace(wanted, devices=DeviceList()))
+    view.begin(msgspec.structs.replace(wanted, devices=DeviceList()))
     assert view.running
     until(qtbot, lambda: not view.running)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 _CLANG = re.compile(
     r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+): (?P<kind>(?:fatal )?error|warning): "
@@ -17,8 +18,7 @@ _NVCC = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class LineMessage:
+class LineMessage(msgspec.Struct, frozen=True):
     """A compiler's message on one line of a file, counted from 1."""
 
     file: str

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QLabel, QVBoxLayout
 
@@ -66,8 +67,7 @@ OCCUPANCY_TIP = (
 )
 
 
-@dataclass(frozen=True)
-class WantedMap:
+class WantedMap(msgspec.Struct, frozen=True):
     """A map that is asked for; with ``afresh`` nothing that was measured of it counts."""
 
     held: MeasurableMap

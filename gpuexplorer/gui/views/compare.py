@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QVBoxLayout
@@ -48,8 +48,7 @@ HINT = (
 )
 
 
-@dataclass(frozen=True)
-class WantedComparison:
+class WantedComparison(msgspec.Struct, frozen=True):
     """Those who take part can be measured; ``more``: rounds are added to what was measured."""
 
     workloads: tuple[Workload, ...]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -31,8 +30,7 @@ from gpuexplorer.workloads.choose import complete
 from gpuexplorer.workloads.workload import Workload
 
 
-@dataclass(frozen=True)
-class Present:
+class Present(msgspec.Struct, frozen=True):
     """The window's own engine: its options, and the devices it told."""
 
     options: EngineOptions

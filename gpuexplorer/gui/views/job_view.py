@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic
 
+import msgspec
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QVBoxLayout
@@ -40,8 +40,7 @@ DRAW_SHARE = 0.1
 Totals = tuple[str, str, tuple[tuple[str, int], ...]]
 
 
-@dataclass(frozen=True)
-class Preview(Generic[W]):
+class Preview(msgspec.Struct, Generic[W], frozen=True):
     """What would be measured, what that comes to, and how long it takes about."""
 
     wanted: W

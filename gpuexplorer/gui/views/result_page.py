@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
@@ -26,8 +26,7 @@ CHART_PX, LEAST_ROWS = 300, 2.5
 """A chart above a table is at least so high, as long as so many rows of the table are seen."""
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(msgspec.Struct, frozen=True):
     """A result as table and chart, what it was measured with, and the finding in a sentence."""
 
     sheet: Sheet

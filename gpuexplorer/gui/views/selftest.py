@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 from msgspec.structs import replace
@@ -56,8 +55,7 @@ ABOUT = (
 )
 
 
-@dataclass(frozen=True)
-class Tested:
+class Tested(msgspec.Struct, frozen=True):
     """What a self-test has found so far, and its report once it has ended."""
 
     sections: Sequence[SectionResult]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QTextBrowser
 
@@ -56,8 +56,7 @@ SHOW_SHARE = 0.05
 """Share of the time that making documents of what there is so far may take."""
 
 
-@dataclass(frozen=True)
-class WantedStudy:
+class WantedStudy(msgspec.Struct, frozen=True):
     """A study that is asked for; ``chosen`` are its arguments beside the knobs."""
 
     kind: StudyKind[Any]

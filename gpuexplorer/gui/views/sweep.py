@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -50,8 +50,7 @@ AGAIN = (
 )
 
 
-@dataclass(frozen=True)
-class WantedSweep:
+class WantedSweep(msgspec.Struct, frozen=True):
     """A sweep that is asked for; ``resume``: what an earlier try has finished is kept."""
 
     space: Space
@@ -203,10 +202,12 @@ class SweepView(JobView[HeldSweep, WantedSweep]):
         if (latest := self._latest) is not None and latest.space is held.space:
             cells = tuple(self.model.cells)
             if latest.cluster is not None:
-                return replace(latest, resume=True, before=cells)
+                return msgspec.structs.replace(latest, resume=True, before=cells)
             before = latest.devices  # as a rule the same, and nobody asks each of 100,000 cells
             same = devices == before or devices_used(cells, devices) == devices_used(cells, before)
-            return replace(latest, devices=devices, resume=True, before=cells if same else ())
+            return msgspec.structs.replace(
+                latest, devices=devices, resume=True, before=cells if same else ()
+            )
         return WantedSweep(held.space, held.workload, held.measuring, devices, resume=True)
 
     # ---- showing

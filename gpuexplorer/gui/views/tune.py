@@ -6,7 +6,6 @@ import shlex
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -63,8 +62,7 @@ if TYPE_CHECKING:
     from gpuexplorer.gui.cluster_job import WantedCluster
 
 
-@dataclass(frozen=True)
-class WantedTuning:
+class WantedTuning(msgspec.Struct, frozen=True):
     """A tuning that is asked for."""
 
     request: RunRequest
