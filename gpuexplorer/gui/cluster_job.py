@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.cluster.connection import Cluster, kind_of
 from gpuexplorer.cluster.place import find_cluster
@@ -25,8 +26,7 @@ CONNECT_S = 8.0
 STANDING_EVERY_S = 0.5
 
 
-@dataclass(frozen=True)
-class FoundCluster:
+class FoundCluster(msgspec.Struct, frozen=True):
     """What a cluster has."""
 
     devices: DeviceList
@@ -34,8 +34,7 @@ class FoundCluster:
     """How many have each device."""
 
 
-@dataclass(frozen=True)
-class WantedCluster:
+class WantedCluster(msgspec.Struct, frozen=True):
     """Where a job measures: on so many workers of a cluster that have one device."""
 
     where: str

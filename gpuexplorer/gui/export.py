@@ -6,11 +6,11 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+import msgspec
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
@@ -56,8 +56,7 @@ def no_table(path: Path) -> None:
     raise InputError("there is no table of this", remedy="choose another format")
 
 
-@dataclass(frozen=True)
-class Exported:
+class Exported(msgspec.Struct, frozen=True):
     """What is to be written: a file's name without its ending, and how each format comes about.
 
     All of them may be called in another thread, and raise ExplorerError.
@@ -68,9 +67,9 @@ class Exported:
     """Makes the document, which the formats of other programs are made of as well."""
     csv: Callable[[Path], None] = no_table
     chart: Callable[[], ChartSpec] = no_chart
-    formats: Mapping[str, str] = field(default_factory=lambda: FORMATS)
+    formats: Mapping[str, str] = msgspec.field(default_factory=lambda: FORMATS)
     """The endings of its files, with words for each."""
-    others: Mapping[str, Callable[[Path], None]] = field(default_factory=dict)
+    others: Mapping[str, Callable[[Path], None]] = msgspec.field(default_factory=dict)
     """Writers of formats that it alone has."""
 
     def write(self, path: Path, suffix: str, scheme: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from gpuexplorer.analysis.measured_traffic import counted_words
 from gpuexplorer.charts.words import config_words
@@ -18,8 +19,7 @@ from gpuexplorer.engine.client import EngineLost
 Action = Callable[[], None]
 
 
-@dataclass(frozen=True)
-class Notice:
+class Notice(msgspec.Struct, frozen=True):
     """``kind`` is ``info``, ``warning`` or ``bad``; an action of None leads to the sliders."""
 
     kind: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
@@ -30,8 +30,7 @@ _KEY = re.compile(r"\(&\w\)")
 """A key in brackets, as where a name has none of its letters: 文件(&F)."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One command: where it stands in the menus, and the action that does it."""
 
     place: tuple[str, ...]

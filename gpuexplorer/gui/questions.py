@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -39,8 +38,7 @@ IN_TURNS_WITH_SOURCE = (
 WIDE, TALL = (256, 1, 1), (1, 256, 1)
 
 
-@dataclass(frozen=True)
-class Bench:
+class Bench(msgspec.Struct, frozen=True):
     """What a question sets up: the knobs, and the views that measure."""
 
     session: Session

@@ -8,12 +8,12 @@ and what was there before can be brought back.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import msgspec
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMessageBox
 
@@ -63,8 +63,7 @@ class Left(msgspec.Struct, frozen=True):
     """The CPU threads that work could use; None: as many as it gets by itself."""
 
 
-@dataclass(frozen=True)
-class _Opened:
+class _Opened(msgspec.Struct, frozen=True):
     contents: SessionContents
     live: Live
     parts: dict[str, object]
@@ -72,8 +71,7 @@ class _Opened:
     """Why parts of what the window before this one left cannot be shown."""
 
 
-@dataclass
-class _Before:
+class _Before(msgspec.Struct):
     """What was there before a file was opened; ``live`` holds the timeline that had to go."""
 
     knobs: Knobs

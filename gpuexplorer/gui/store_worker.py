@@ -13,10 +13,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
+import msgspec
 from PySide6.QtCore import Signal, Slot
 
 from gpuexplorer.core.errors import ExplorerError, WorkFailed
@@ -55,8 +55,7 @@ IN_PART = -1
 """The state of rows that the open store is to complete; none of its own is it."""
 
 
-@dataclass(frozen=True)
-class Trouble:
+class Trouble(msgspec.Struct, frozen=True):
     """Why the store cannot be used, and how many runs that ended wait for it."""
 
     error: ExplorerError
@@ -65,8 +64,7 @@ class Trouble:
     """Whether what it holds can be shown."""
 
 
-@dataclass(frozen=True)
-class _Job:
+class _Job(msgspec.Struct, frozen=True):
     ticket: int
     work: Callable[[Store], object]
     needs: Sequence[str]

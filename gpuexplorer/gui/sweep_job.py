@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from PySide6.QtCore import Signal
 
 from gpuexplorer.core.ceilings import Ceilings
@@ -29,8 +29,7 @@ TELL_EVERY_S = 0.1
 """Steps are told together, so that a fast sweep does not flood the window."""
 
 
-@dataclass(frozen=True)
-class Begun:
+class Begun(msgspec.Struct, frozen=True):
     """The cells of a sweep that is about to measure; ``resumed`` were done before.
 
     ``unreadable`` of those cannot be read in the history and are measured again.
@@ -42,8 +41,7 @@ class Begun:
     continues: bool
 
 
-@dataclass(frozen=True)
-class SweepProgress:
+class SweepProgress(msgspec.Struct, frozen=True):
     """What was measured since the last time, and which cell is measured now."""
 
     changed: list[tuple[int, SweepCell]]

@@ -12,9 +12,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
 from PySide6.QtCore import Signal
 
 from gpuexplorer.core.config import RunConfig
@@ -56,13 +56,12 @@ JobEvent = EngineEvent | protocol.Samples | protocol.Telemetry
 """What is said of a job's run."""
 
 
-@dataclass
-class Chunk:
+class Chunk(msgspec.Struct):
     """Samples that arrived together: when each launch began (this process's clock) and took."""
 
-    times_s: list[Floats] = field(default_factory=list)
-    durations_s: list[Floats] = field(default_factory=list)
-    batches: list[SampleBatch] = field(default_factory=list)
+    times_s: list[Floats] = msgspec.field(default_factory=list)
+    durations_s: list[Floats] = msgspec.field(default_factory=list)
+    batches: list[SampleBatch] = msgspec.field(default_factory=list)
     """The messages they came in; of one that is spread over chunks, in the first."""
     dropped: int = 0
 
@@ -82,16 +81,15 @@ class DeviceReading(NamedTuple):
     """Whether the engine had a run to do at any time since the reading before it."""
 
 
-@dataclass
-class Update:
+class Update(msgspec.Struct):
     """Everything that happened since the last update, in order.
 
     ``items`` are pairs of a run's ticket (0 for none) and what was told about it: an event, a
     ``Chunk`` or a ``Summary``.
     """
 
-    items: list[tuple[int, EngineEvent | Chunk | Summary]] = field(default_factory=list)
-    readings: list[DeviceReading] = field(default_factory=list)
+    items: list[tuple[int, EngineEvent | Chunk | Summary]] = msgspec.field(default_factory=list)
+    readings: list[DeviceReading] = msgspec.field(default_factory=list)
 
     def next_part(self) -> Update:
         """Take out the readings, and what comes first with no more than ``MOST_SAMPLES``."""
@@ -106,8 +104,7 @@ class Update:
         return part
 
 
-@dataclass(frozen=True)
-class _Ask:
+class _Ask(msgspec.Struct, frozen=True):
     ticket: int
     config: RunConfig
     workload: Workload
