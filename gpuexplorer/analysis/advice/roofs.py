@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-
 from gpuexplorer.analysis.plausible import Work, resident_B
 from gpuexplorer.core.ceilings import Ceiling, Ceilings
 from gpuexplorer.core.config import RunConfig
