@@ -86,18 +86,17 @@ def _end_of_line(text: str, i: int) -> int:
         i = end + 1  # a backslash carries the comment on
 
 
+_IN_LITERAL = {q: re.compile(rf"[^{q}\\\n]*+(?:\\.[^{q}\\\n]*+)*+", re.DOTALL) for q in "\"'"}
+"""Up to the end of a literal, of its line, or of the text; a backslash takes what follows it."""
+
+
 def _end_of_literal(text: str, i: int, quote: str) -> int:
-    i += 1
-    while i < len(text):
-        if text[i] == "\\":
-            i += 2
-        elif text[i] == quote:
-            return i + 1
-        elif text[i] == "\n":
-            return i  # not closed: an apostrophe in an #error line, say
-        else:
-            i += 1
-    return len(text)
+    found = _IN_LITERAL[quote].match(text, i + 1)
+    end = found.end() if found is not None else i + 1
+    if text.startswith(quote, end):
+        return end + 1
+    # At the end of a line it is not closed: an apostrophe in an #error line, say.
+    return end if text.startswith("\n", end) else len(text)
 
 
 class Parameter(msgspec.Struct, frozen=True):

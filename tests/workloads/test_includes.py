@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpuexplorer.compile.nvrtc import compile_kernels
 from gpuexplorer.compile.rewriter import rewrite
@@ -110,3 +112,14 @@ def test_apostrophes_in_numbers_and_around_characters_are_told_apart(text: str) 
     source = f"{text}\nint z;"
     assert blank(source).endswith("\nint z;")
     assert ("'" in blank(source)) == ("1'000" in text or "0xA" in text)
+
+
+@given(st.text(alphabet="a \\\"'\n", max_size=30), st.sampled_from("\"'"))
+def test_a_literal_reaches_to_its_quote_or_to_the_end_of_its_line(text: str, quote: str) -> None:
+    end = 0
+    while end < len(text) and text[end] not in f"{quote}\n":
+        end += 2 if text[end] == "\\" else 1
+    closed = end < len(text) and text[end] == quote
+    end = min(end + closed, len(text))
+    spaces = "".join("\n" if c == "\n" else " " for c in quote + text[:end])
+    assert blank(quote + text) == spaces + blank(text[end:])
