@@ -28,9 +28,9 @@ CODE = (
 """Modules whose text is CUDA, OpenCL C, a compiler's log, SQL, HTML, a style sheet, Python,
 formulas, or words to search for."""
 METHODS = {
-    "compile", "endswith", "getattr", "glob", "hasattr", "match", "partition", "removeprefix",
-    "removesuffix", "replace", "rpartition", "search", "setattr", "setStyleSheet", "setSuffix",
-    "split", "startswith", "sub",
+    "compile", "endswith", "getattr", "glob", "hasattr", "later", "match", "partition",
+    "removeprefix", "removesuffix", "replace", "rpartition", "search", "setattr", "setStyleSheet",
+    "setSuffix", "split", "startswith", "sub",
 }  # fmt: skip
 """Calls whose arguments are patterns, attributes or styles; and the unit in a box of numbers, which
 Qt keeps apart from the number."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from gpuexplorer.core.change import Change
-
-if TYPE_CHECKING:
-    from gpuexplorer.analysis.advice.situation import Situation
 
 PAGE = "advice"
 """The help page that explains every rule; an advice's ``section`` is a heading on it."""
@@ -51,6 +47,3 @@ class Advice(msgspec.Struct, frozen=True):
         if self.kind == "trust":
             return 2, 0.0
         return (1, self.saves or self.takes) if self.kind == "speed" else (0, 0.0)
-
-
-Rule = Callable[["Situation"], Advice | None]

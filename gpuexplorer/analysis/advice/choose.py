@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from gpuexplorer.analysis.advice.accesses import scattered
-from gpuexplorer.analysis.advice.advice import MOST_SHOWN, Advice, Rule
+from gpuexplorer.analysis.advice.advice import MOST_SHOWN, Advice
 from gpuexplorer.analysis.advice.rules_grid import edge_tiles, idle_workers, tiny_blocks
 from gpuexplorer.analysis.advice.rules_lanes import partial_warps, short_rows
 from gpuexplorer.analysis.advice.rules_measured import faster_before, was_slower
@@ -23,7 +25,7 @@ from gpuexplorer.analysis.advice.rules_trust import (
 from gpuexplorer.analysis.advice.situation import Situation
 from gpuexplorer.core.change import Change
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[Callable[[Situation], Advice | None], ...] = (
     suspect,
     throttled,
     cached,
