@@ -313,6 +313,7 @@ def _check_reference(
         if reference.model not in OWN_FAMILIES:  # which is compared with itself in float64
             _known(f"{key}.model", reference.model, MODELS)
             _check_arrays(manifest, reference.model, f"{key}.model")
+            _check_axes(manifest, reference.model, f"{key}.model")
         if reference != ReferenceSpec(model=reference.model):
             raise InputError(
                 f"'{key}' has a model and more", remedy="leave everything but 'model' out"
@@ -491,6 +492,7 @@ def _check_model_variant(manifest: Manifest, key: str, variant: VariantSpec) -> 
                 f"'{key}.model' is '{model}', and the reference is that of '{expected}'",
                 remedy=f"name a model '{expected}', or give the variant a reference of its own",
             )
+        _check_axes(manifest, family, f"{key}.model")
     for part in ("args", "reset", "requires", "tunables", "tuned", "constraints"):
         if getattr(variant, part):
             raise InputError(
@@ -499,8 +501,14 @@ def _check_model_variant(manifest: Manifest, key: str, variant: VariantSpec) -> 
 
 
 def _check_arrays(manifest: Manifest, model: str, key: str) -> None:
-    """Check that the manifest declares a model's arrays, in the roles that it has them in."""
+    """Check that the manifest declares a model's sizes, and its arrays in their roles."""
     spec = MODELS[model]
+    for symbol in spec.sizes:
+        if symbol not in manifest.sizes:
+            raise InputError(
+                f"'{key}' names '{model}', which needs a size '{symbol}'",
+                remedy=f"declare it in 'sizes.{symbol}'",
+            )
     for name in dict.fromkeys((*spec.inputs, *spec.outputs)):
         read, written = name in spec.inputs, name in spec.outputs
         role = "inout" if read and written else "in" if read else "out"
@@ -509,6 +517,16 @@ def _check_arrays(manifest: Manifest, model: str, key: str) -> None:
             raise InputError(
                 f"'{key}' names '{model}', which needs an array '{name}' with role = '{role}'",
                 remedy=f"declare it in 'arrays.{name}'",
+            )
+
+
+def _check_axes(manifest: Manifest, model: str, key: str) -> None:
+    """Check that a model's arrays have as many axes as it takes of each."""
+    for name, axes in MODELS[model].axes.items():
+        if len(manifest.arrays[name].shape) != axes:
+            raise InputError(
+                f"'{key}' names '{model}', which needs a {axes}-dimensional array '{name}'",
+                remedy=f"correct 'arrays.{name}.shape'",
             )
 
 

@@ -90,6 +90,10 @@ def test_every_model_is_offered_by_every_framework() -> None:
           'b3 = { shape = ["C"], role = "in", scale = "1 / Z" }'), "'arrays.b3.scale'", "'Z'"),
         (('b3 = { shape = ["C"], role = "in", scale = 0.1 }',
           'b3 = { shape = ["C"], role = "in", below = "C" }'), "'arrays.b3.below'", "type = 'int'"),
+        (('W3 = { shape = ["C", "H"]', 'W3 = { shape = ["C", "H", 1]'),
+         "'mlp', which needs a 2-dimensional array 'W3'", "'arrays.W3.shape'"),
+        (('b3 = { shape = ["C"]', 'b3 = { shape = ["C", 1]'),
+         "needs a 1-dimensional array 'b3'", "'arrays.b3.shape'"),
         (("[precisions]", '[[constraints]]\nrule = "E > 1"\nbecause = "it is so."\n[precisions]'),
          "'constraints'", "'E'"),
     ],
@@ -101,6 +105,19 @@ def test_a_wrong_model_names_file_key_and_remedy(
         manifest(change)
     assert "mine.toml" in str(caught.value)
     assert key in str(caught.value) and remedy in str(caught.value)
+
+
+def test_every_models_arrays_have_the_axes_that_are_stated() -> None:
+    for name, model in MODELS.items():
+        arrays = SHIPPED[name].manifest.arrays
+        assert model.axes == {n: len(arrays[n].shape) for n in (*model.inputs, *model.outputs)}
+
+
+def test_a_block_without_its_number_of_heads_is_refused() -> None:
+    source = SHIPPED["transformer_block"].source
+    text = source.manifest.replace("[sizes.H]", "[sizes.Z]").replace("D % H", "D % Z")
+    with pytest.raises(InputError, match="names 'transformer_block', which needs a size 'H'"):
+        Workload(msgspec.structs.replace(source, manifest=text))
 
 
 @given(st.text(min_size=1, max_size=20))

@@ -29,9 +29,13 @@ class ReferenceModel(msgspec.Struct, frozen=True):
     weights: tuple[str, ...]
     """The inputs that are weights: they stay on the device from step to step."""
     compute: Compute
+    axes: Mapping[str, int]
+    """How many axes each array has."""
     per_sample: tuple[str, ...] = ()
     """Arrays whose first ``sample_axes`` axes count samples, each computed alone; every output is
     one of them. Empty: the outputs depend on the whole batch."""
     sample_axes: int = 1
     trains: bool = False
     """Whether a step changes the weights."""
+    sizes: tuple[str, ...] = ()
+    """Sizes that no array's shape tells."""
