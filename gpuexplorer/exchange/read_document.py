@@ -64,7 +64,7 @@ def read_document(data: bytes, path: Path, schema: str) -> Imported:
     documents: list[bytes] = []
     skipped: list[SkippedRun] = []
     entries: list[_Entry] = []
-    for raw in _entries(head):
+    for raw in map(bytes, head.runs):
         try:
             entry = msgspec.json.decode(raw, type=_Entry)
         except _MALFORMED as error:
@@ -74,6 +74,7 @@ def read_document(data: bytes, path: Path, schema: str) -> Imported:
             documents.append(_bare(raw))
         else:
             skipped.append(SkippedRun(entry.values or entry.config or {}, entry.skipped))
+    documents += (bytes(contestant.run) for contestant in head.contestants)
     runs = tuple(read_run(document, path) for document in documents)
     if len({run.id for run in runs}) < len(runs):
         raise InputError(f"{path} holds a run twice", remedy="remove one of the two")
@@ -117,11 +118,6 @@ def read_run(data: bytes, path: Path) -> RunResult:
         raise not_readable(path, "a run of GPU Explorer", error) from None
     check_run(result, path)
     return result
-
-
-def _entries(head: _Head) -> Iterator[bytes]:
-    for raw in (*head.runs, *(c.run for c in head.contestants)):
-        yield bytes(raw)
 
 
 def _bare(raw: bytes) -> bytes:

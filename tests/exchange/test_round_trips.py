@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuexplorer.core.compared import comparison_json
+from gpuexplorer.core.errors import InputError
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.statistics import summarize
 from gpuexplorer.core.sweep import sweep_json
@@ -90,6 +91,14 @@ def test_a_comparison_gives_its_runs_and_keeps_its_verdicts(tmp_path: Path) -> N
     assert found.rest is not None
     assert [c["verdict"] for c in found.rest["contestants"]] == [None, "slower"]
     assert [c["run"] for c in found.rest["contestants"]] == [run.id for run in found.runs]
+
+
+def test_a_contestant_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    document = msgspec.json.decode(comparison_json(made_comparison()))
+    document["contestants"][0]["run"] = {"skipped": "x"}
+    (tmp_path / "c.json").write_bytes(msgspec.json.encode(document))
+    with pytest.raises(InputError, match="cannot be read as a run of GPU Explorer"):
+        read_runs(tmp_path / "c.json")
 
 
 def test_what_a_newer_program_says_of_a_run_is_kept(tmp_path: Path) -> None:
