@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import bisect
-import re
 from dataclasses import dataclass, field
 
 import msgspec
+
+from gpuexplorer.workloads.cuda_source import spaces
 
 
 class _Segment(msgspec.Struct, frozen=True):
@@ -46,7 +47,7 @@ class Edits:
 
     def blank(self, text: str, start: int, end: int) -> None:
         """Put spaces where ``start`` to ``end`` of ``text`` is."""
-        self.replace(start, end, re.sub(r"[^\n]", " ", text[start:end]))
+        self.replace(start, end, spaces(text[start:end]))
 
     def apply(self, text: str) -> Edited:
         """Return ``text`` with every replacement made."""

@@ -19,7 +19,12 @@ _NOT_A_FUNCTION = frozenset(
 )
 _LINE = re.compile(r'[ \t]*#[ \t]*line[ \t]+(\d+)(?:[ \t]+"([^"\n]*)")?')
 _OPENS_SKIPPED = re.compile(r"""/[/*]|R"|["']""")
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\(?:\n|.))*", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^[ \t]*#[^\n\\]*+(?:\\(?:\n|.)[^\n\\]*+)*+", re.MULTILINE)
+
+
+def spaces(text: str) -> str:
+    """Return as many spaces, with line breaks where ``text`` has them."""
+    return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
 def blank(text: str) -> str:
@@ -33,7 +38,7 @@ def blank(text: str) -> str:
         start = opened.start()
         end = _skip(text, start)
         if end > start:
-            out += [text[kept:start], re.sub(r"[^\n]", " ", text[start:end])]
+            out += [text[kept:start], spaces(text[start:end])]
             kept = end
         at = max(end, start + 1)
     return "".join([*out, text[kept:]])
@@ -147,7 +152,7 @@ class CudaSource:
         self.file = file
         self.plain = blank(text)
         """Comments and literals blanked."""
-        self.code = _DIRECTIVE.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), self.plain)
+        self.code = _DIRECTIVE.sub(lambda m: spaces(m[0]), self.plain)
         """Preprocessor directives blanked too."""
 
     @cached_property

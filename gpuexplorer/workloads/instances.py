@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from gpuexplorer.core.errors import InputError
-from gpuexplorer.workloads.cuda_source import CudaSource, Function, split_spans
+from gpuexplorer.workloads.cuda_source import CudaSource, Function, spaces, split_spans
 
 _HEAD = re.compile(r"\btemplate\s*<")
-_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\(?:\n|.))*", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*define\b[^\n\\]*+(?:\\(?:\n|.)[^\n\\]*+)*+", re.MULTILINE)
 _NOT_A_NAME = re.compile(r"\W+")
 _ONE_WORD = {"unsigned int": "unsigned", "long int": "long", "short int": "short"}
 """Types of several words by one that means the same: ``T(0)`` takes only one."""
@@ -93,7 +93,7 @@ def instance_text(
     head = _head(source, function)
     assert head is not None
     opening = source.code.rfind("template", function.start, head[0])
-    yield opening, head[1] + 1, re.sub(r"[^\n]", " ", source.text[opening : head[1] + 1])
+    yield opening, head[1] + 1, spaces(source.text[opening : head[1] + 1])
     values = {
         p.name: _value(str(text), is_type=p.is_type)
         for p, text in zip(parameters, given, strict=True)
