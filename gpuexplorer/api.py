@@ -175,11 +175,11 @@ def compare(
     is measured again. What a word leaves open is as ``workload`` and all the others say, or else as
     in the first run. A word may name its engine, such as ``"torch,engine=torch-2.11"``: then each
     engine is a process of its own, and one measures at a time. It ends when every verdict is clear,
-    after ``seconds`` at the latest (20), or after exactly so many ``rounds``. Ratios within
-    ``tolerance`` of 1 are the same; with ``fail_if_slower`` (such as 0.05) each contestant's
-    ``too_slow`` says whether it is slower by more, with confidence. ``on_round`` is called
-    with each contestant's standing. ``stored`` takes stored runs and results as they are, on
-    whatever days they were measured, which is weaker evidence than turns; nothing is measured then.
+    after ``seconds`` of measuring at the latest (20), or after exactly so many ``rounds``. Ratios
+    within ``tolerance`` of 1 are the same; with ``fail_if_slower`` (such as 0.05) each contestant's
+    ``too_slow`` says whether it is slower by more, with confidence. ``on_round`` is called with
+    each contestant's standing. ``stored`` takes stored runs and results as they are, on whatever
+    days they were measured, which is weaker evidence than turns; nothing is measured then.
 
     Raises as ``run`` does, with the contestant's name; ``partial`` is the document of the rounds
     that were done.

@@ -54,7 +54,7 @@ def add_options(compare: argparse.ArgumentParser) -> None:
     length = how.add_mutually_exclusive_group()
     length.add_argument(
         "--seconds", type=values.seconds, metavar="S",
-        help="measure for this long at the most (default: 20)",
+        help="measure for this long at the most (default: 20), without compiling and verifying",
     )  # fmt: skip
     length.add_argument(
         "--rounds", type=values.rounds, metavar="N",

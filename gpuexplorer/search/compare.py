@@ -139,11 +139,12 @@ class Comparing:
     ) -> None:
         """Go on until it is clear, for ``seconds`` and up to ``most_rounds`` in all at the most.
 
-        One session measures all of them, or each contestant has its own, in their order.
-        A fixed number of rounds is done whatever the time and the verdict. At least one round is
-        done; one that fails for a reason that passes, such as a killed engine, is made once more. A
-        second call goes on from there, whether it was clear or not, and its document and runs have
-        ids of their own. Raises what the session raises, with the contestant's name; the rounds
+        One session measures all of them, or each contestant has its own, in their order. What the
+        first round takes beyond its turns, to compile and to verify, does not count. A fixed number
+        of rounds is done whatever the time and the verdict. At least one round is done; one that
+        fails for a reason that passes, such as a killed engine, is made once more. A second call
+        goes on from there, whether it was clear or not, and its document and runs have ids of their
+        own. Raises what the session raises, with the contestant's name; the rounds
         before are kept.
         """
         began = clock()
@@ -167,6 +168,8 @@ class Comparing:
                 raise
             failures.clear()
             now = clock()
+            if self.rounds == 1:
+                until += max(0.0, now - began - sum(self._least_s()))
             self._hurried = until - now < self._needed_s(now - began, resting)
             began = now
             if on_round is not None:
@@ -210,8 +213,7 @@ class Comparing:
 
         By what the last round took, in which some rested.
         """
-        standings = self.standings()
-        least_s = [max(self._turn_s, one.median_s) for one in standings]
+        standings, least_s = self.standings(), self._least_s()
         pace = round_s / sum(s for place, s in enumerate(least_s) if place not in resting)
         missing = [
             0 if one.comparison is not None and one.comparison.pairs == 1
@@ -220,6 +222,10 @@ class Comparing:
         ]  # fmt: skip
         missing[self.reference] = max(n for p, n in enumerate(missing) if p != self.reference)
         return pace * sum(n * s for n, s in zip(missing, least_s, strict=True))
+
+    def _least_s(self) -> list[float]:
+        """Return what a turn of each takes at least."""
+        return [max(self._turn_s, one.median_s) for one in self.standings()]
 
     def _resting(self) -> list[int]:
         """Return the places of those who need no further turn."""

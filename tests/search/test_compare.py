@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 import numpy as np
@@ -388,6 +388,24 @@ def test_whoever_is_clear_rests_while_the_others_go_on() -> None:
 def timed(machine_: Machine) -> Callable[[], float]:
     """Return a clock that goes as the launches do, in seconds."""
     return lambda: machine_.spent_s
+
+
+def test_compiling_in_the_first_round_takes_no_time_from_the_others() -> None:
+    times = np.exp(0.3 * rng(3).standard_normal(8000 * LAUNCHES))
+    rounds = []
+    for compiling_s in (0.0, 300.0):
+        comparing, session = Comparing([contestant(0), contestant(0.004)], seed=1), Machine(times)
+        began = iter([0.0])
+
+        def clock(
+            began: Iterator[float] = began, session: Machine = session, late_s: float = compiling_s
+        ) -> float:
+            return next(began, session.spent_s + late_s)
+
+        comparing.measure(session, seconds=10.0, most_rounds=100, clock=clock)
+        rounds.append(comparing.rounds)
+    assert rounds[0] > 5
+    assert abs(rounds[1] - rounds[0]) <= 1
 
 
 def test_what_is_ten_times_apart_needs_one_round() -> None:
