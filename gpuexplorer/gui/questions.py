@@ -35,6 +35,7 @@ IN_TURNS_WITH_SOURCE = (
     "Your kernel and every library here are measured in turns. This is its source: change a line, "
     "and its new time stands beside the one before."
 )
+TOO_FEW = "That cannot be told yet, more turns are needed: Start under Compare measures on."
 WIDE, TALL = (256, 1, 1), (1, 256, 1)
 
 
@@ -158,7 +159,7 @@ class BlockShape(_Compared):
             return ""
         _, tall = result.contestants
         if tall.ratio is None:
-            return ""
+            return TOO_FEW
         workload = self._bench.session.experiment.workloads[tall.run.config.workload]
         found = tall.than(block_words(WIDE))
         block, why = block_words(TALL), workload.variant(tall.run.config.variant).teaches
@@ -210,9 +211,11 @@ class Library(_Compared):
 
     def answer(self) -> str:
         result = self._result
-        known = [one for one in result.others if one.ratio is not None] if result else []
-        if result is None or not known:
+        if result is None:
             return ""
+        known = [one for one in result.others if one.ratio is not None]
+        if not known:
+            return TOO_FEW
         best = min(known, key=lambda one: one.ratio or 0.0)
         reference = result.contestants[result.reference]
         kernel, library = self._title(reference), self._title(best)

@@ -24,6 +24,7 @@ from gpuexplorer.workloads.loader import shipped_folder
 from gpuexplorer.workloads.workload import MANIFEST_NAME
 from tests.gui.conftest import OpenWindow
 from tests.gui.driver import find, until, wait_measured
+from tests.support.exchange import made_comparison
 from tests.support.lab_studies import against, measured, precision_study
 
 MOST_MS = 180_000
@@ -118,6 +119,18 @@ def test_a_kernel_is_held_against_the_libraries(
     assert {one.config.size["N"] for one in view.model.contestants} == {64}
     found = "than your kernel, 'Uncoalesced (row and column swapped)' with blocks of 16×16."
     until(qtbot, lambda: welcome.words.text().endswith(found), MOST_MS)
+
+
+def test_a_question_with_too_few_turns_says_what_to_do(
+    welcome: Welcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = made_comparison()
+    first, second = made.contestants
+    untold = msgspec.structs.replace(second, ratio=None, ci95_low=None, verdict=None)
+    result = msgspec.structs.replace(made, contestants=[first, untold])
+    for question in (welcome.questions[0], welcome.questions[2]):
+        monkeypatch.setattr(type(question), "_result", result)
+        assert question.answer().startswith("That cannot be told yet, more turns are needed: ")
 
 
 def test_what_was_put_together_for_comparing_is_brought_back_after_questions(
