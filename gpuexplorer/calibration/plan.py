@@ -69,7 +69,7 @@ class Stage(msgspec.Struct, frozen=True):
     size: str
     """The size in words, for the method."""
     seconds: float
-    candidates: tuple[CeilingCandidate, ...] = msgspec.field(default=())
+    candidates: tuple[CeilingCandidate, ...] = ()
 
     @property
     def roof(self) -> Roof:

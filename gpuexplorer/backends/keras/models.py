@@ -59,7 +59,7 @@ class Network(msgspec.Struct, frozen=True):
     weights: tuple[WeightVariable, ...] = ()
     model: Any = None
     """The ``keras.Model`` that owns the variables, where there are any."""
-    trains: bool = msgspec.field(default=False)
+    trains: bool = False
 
 
 def _held(layer: Any, *names: str, layout: Layout | None) -> tuple[WeightVariable, ...]:

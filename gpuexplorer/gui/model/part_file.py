@@ -7,7 +7,6 @@ compiler: these are shown as plain text.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable
 from typing import Annotated, Any, TypeVar
@@ -139,8 +138,6 @@ def _inside(value: Any) -> list[object]:
     if isinstance(value, msgspec.Struct):
         names: Iterable[str] = value.__struct_fields__
         quoted = _QUOTED | _QUOTED_IN.get(type(value), {})
-    elif dataclasses.is_dataclass(value):
-        names = (field.name for field in dataclasses.fields(value))
     elif isinstance(value, dict):
         return [*value, *value.values()]
     elif isinstance(value, (list, tuple)):
