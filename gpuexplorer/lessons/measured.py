@@ -145,6 +145,15 @@ def _launched(quantity: str, grid: object, block: object) -> float | None:
     return blocks if quantity == "blocks" else blocks * float(np.prod(block))
 
 
+TAKEN_IN_TURNS = ("time", "flop_rate", "bandwidth")
+"""Quantities whose ratio is one of times, which were taken in turns."""
+
+
+def _amount(run: RunResult, quantity: str) -> float:
+    """Return what a run does in a launch, operations or bytes; 0 where that is not known."""
+    return (run_quantity(run, quantity) or 0.0) * run.timing.median_s
+
+
 @dataclass(frozen=True)
 class Compared(Measured):
     """A comparison, whose contestants are the words in their order.
@@ -165,9 +174,16 @@ class Compared(Measured):
 
     def _paired(self, figure: Figure) -> Value | None:
         of, over = words_of(figure.of), words_of(figure.over)
-        if figure.quantity != "time" or len(of) != 1 or len(over) != 1:
+        if figure.quantity not in TAKEN_IN_TURNS or len(of) != 1 or len(over) != 1:
             return None
         pair = [self.result.contestants[self.words.index(word)] for word in (over[0], of[0])]
+        scale = 1.0
+        if figure.quantity != "time":  # a rate: what is done, in ratio, by the time the other takes
+            pair.reverse()
+            amounts = [_amount(one.run, figure.quantity) for one in pair]
+            if not all(amounts):
+                return None
+            scale = amounts[0] / amounts[1]
         turns = [np.array(one.turns_s, dtype=np.float64) for one in pair]
         both = np.isfinite(turns[0]) & np.isfinite(turns[1]) & (turns[0] > 0) & (turns[1] > 0)
         if not both.any():
@@ -176,8 +192,8 @@ class Compared(Measured):
         first, second = (one.run.timing.resolution_s or 0.0 for one in pair)
         found = interval(turns[0][both], turns[1][both], clocks_s=(first, second))
         if found is None:  # too few rounds for an interval
-            return Value(float(np.median(turns[1][both] / turns[0][both])))
-        return Value(found.ratio, None, found.ci95_low, found.ci95_high)
+            return Value(scale * float(np.median(turns[1][both] / turns[0][both])))
+        return Value(scale * found.ratio, None, scale * found.ci95_low, scale * found.ci95_high)
 
     @property
     def configs(self) -> list[RunConfig]:

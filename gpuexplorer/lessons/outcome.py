@@ -131,6 +131,11 @@ class AskOutcome(msgspec.Struct, frozen=True):
             return f"{what}: {wanted} is asked for, and it is not known."
         if self.met:
             return f"{what}: {wanted} is asked for, and yours is {self.value.words}: met."
+        if self.value.may_lie_in(self.ask):
+            return (
+                f"{what}: {wanted} is asked for, and yours is {self.value.words}; "
+                "noise hides whether that is enough: measure again."
+            )
         return f"{what}: {wanted} is asked for, and yours is {self.value.words}: not yet."
 
     @property
@@ -153,6 +158,11 @@ class AskOutcome(msgspec.Struct, frozen=True):
             return (
                 f"At least {wanted} as fast as the start is asked for; yours may be {reached}, "
                 "which noise hides: measure again."
+            )
+        if self.value.may_lie_in(self.ask):
+            return (
+                f"At least {wanted} as fast as the start is asked for; yours is {reached}, and "
+                "noise hides whether that is enough: measure again."
             )
         return f"At least {wanted} as fast as the start is asked for; yours is {reached}: not yet."
 

@@ -9,6 +9,7 @@ from typing import cast, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpuexplorer.core.errors import InputError
 from gpuexplorer.lessons.lesson import section_keys
@@ -29,9 +30,10 @@ from gpuexplorer.lessons.manifest import (
     Figure,
     Quantity,
 )
-from gpuexplorer.lessons.measured import Measured, Value
+from gpuexplorer.lessons.measured import Compared, Measured, Value
 from gpuexplorer.lessons.outcome import QUANTITY_WORDS, AskOutcome, claims_of, is_clear
 from gpuexplorer.lessons.text import FALLBACK, languages, read_text, text_file
+from tests.support.exchange import made_comparison
 from tests.support.studies import SHIPPED
 
 COALESCING = shipped_folder() / "coalescing"
@@ -214,6 +216,39 @@ def test_a_ratio_that_may_be_chance_solves_nothing() -> None:
     assert words.endswith("yours may be 2.00×, which noise hides: measure again.")
     assert AskOutcome(ask, clear, met=True).words.endswith("yours is 2.00×: met.")
     assert AskOutcome(ask, Value(1.0), met=False).words.endswith("yours is 1.00×: not yet.")
+    nearly = Value(1.0, None, 0.8, 1.2)
+    assert AskOutcome(ask, nearly, met=False).words.endswith(
+        "yours is 1.00×, and noise hides whether that is enough: measure again."
+    )
+    rate = Ask(quantity="flop_rate", relative=True, at_least=3)
+    assert AskOutcome(rate, Value(2.5, None, 2.0, 3.1), met=False).words == (
+        "Operations a second: at least 3.00× of the start's is asked for, and yours is 2.50× "
+        "(2.00× to 3.10×); noise hides whether that is enough: measure again."
+    )
+    assert AskOutcome(rate, Value(2.5, None, 2.4, 2.6), met=False).words.endswith("not yet.")
+
+
+def test_a_ratio_of_rates_has_the_interval_of_the_turns() -> None:
+    result = made_comparison()
+    turns = [[1e-3, 1.1e-3, 1.05e-3] * 5, [2e-3, 2.1e-3, 2.3e-3, 2.2e-3, 2.4e-3] * 3]
+    contestants = [
+        replace(one, turns_s=turns_s)
+        for one, turns_s in zip(result.contestants, turns, strict=False)
+    ]
+    compared = Compared(("w0", "w1"), replace(result, contestants=contestants))
+
+    def value(quantity: Quantity) -> Value:
+        figure = Figure(measure="", quantity=quantity, of="w1", over="w0")
+        found = compared.value(figure)
+        assert found is not None and found.low is not None and found.high is not None
+        return found
+
+    first, second = (one.run for one in result.contestants[:2])
+    time, rate = value("time"), value("flop_rate")
+    done = [(run.throughput.flop_per_s or 0.0) * run.timing.median_s for run in (first, second)]
+    more = done[1] / done[0]
+    assert rate.number == pytest.approx(more / time.number)
+    assert (rate.low, rate.high) == pytest.approx((more / (time.high or 0), more / (time.low or 0)))
 
 
 class Told:
