@@ -150,7 +150,7 @@ def test_a_document_in_nvbench_that_unpacks_to_too_much_is_refused(
 
 
 @pytest.mark.parametrize("field", ["samples", "outliers", "marked_throttled"])
-@pytest.mark.parametrize("number", [10**400, -(10**4000)])
+@pytest.mark.parametrize("number", [10**400, -(10**4000)], ids=["10**400", "-10**4000"])
 def test_a_count_that_no_float_holds_is_refused(tmp_path: Path, field: str, number: int) -> None:
     def enlarge(document: dict[str, Any]) -> None:
         document["timing"][field] = number
