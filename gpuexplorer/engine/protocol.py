@@ -221,6 +221,12 @@ class Prepared(Message, frozen=True, kw_only=True):
         """Whether the result was checked, all of it, and found right."""
         return self.verification is not None and self.verification.whole is True
 
+    @property
+    def computed_in(self) -> str:
+        """The precision whose roofs it stands under: what its products were computed in."""
+        ran = self.arithmetic.ran if self.arithmetic is not None else None
+        return (ran or self.config.precision).removeprefix("autocast_")
+
 
 class Samples(Message, frozen=True, kw_only=True):
     """Samples since the last such message."""

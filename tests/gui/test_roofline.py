@@ -211,6 +211,8 @@ def test_the_pointer_on_a_run_says_which_and_knobs_leave_a_trail(
     assert any("naive" in name for name in spots("pinned"))
     shown = view.shown
     assert shown is not None
+    labels = [s.label for s in shown.spots if "naive" in s.name]
+    assert sum(map(bool, labels)) == 1, "a pin and the run before are one point with one label"
     key = next(str(i) for i, s in enumerate(shown.spots) if s.kind == "pinned")
     viewport, at = view.plot.place_of(key) or pytest.fail("the pinned run is not drawn")
     move_pointer(viewport, at)

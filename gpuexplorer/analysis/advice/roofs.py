@@ -127,22 +127,51 @@ def held_by_caches(config: RunConfig, device: DeviceInfo, needed_B: float) -> bo
     return config.cache == "hot" and cache_B is not None and needed_B <= cache_B
 
 
+class Roof(msgspec.Struct, frozen=True):
+    """What a run's rate is held against."""
+
+    per_s: float
+    """Bytes or operations a second, as ``unit`` says."""
+    unit: str
+    """``B/s`` or ``FLOP/s``."""
+    words: str
+    """What that is."""
+
+
 def bandwidth_roof(
     config: RunConfig, device: DeviceInfo, ceilings: Ceilings | None, needed_B: float
-) -> tuple[float, str] | None:
-    """Return the B/s that a run's bandwidth is held against, and what that is, in words.
+) -> Roof | None:
+    """Return what a run's bandwidth is held against.
 
     The stated peak where the device has one, else what was measured; None where neither is known.
     """
     peak = device.peak_bandwidth_B_per_s
     if peak:
-        return peak, f"the device's stated peak, {device.peak_source or 'source not known'}"
+        source = device.peak_source or "source not known"
+        return Roof(peak, "B/s", f"the device's stated peak, {source}")
     if ceilings is None:
         return None
     if held_by_caches(config, device, needed_B) and (cache := cache_of(ceilings, needed_B)):
-        return cache.value, "what the caches were measured to move"
+        return Roof(cache.value, "B/s", "what the caches were measured to move")
     main = ceilings.memory()
-    return (main.value, "what the main memory was measured to move") if main is not None else None
+    return Roof(main.value, "B/s", "what the main memory was measured to move") if main else None
+
+
+def nearest_roof(
+    config: RunConfig, device: DeviceInfo, ceilings: Ceilings | None, needed_B: float,
+    flops: float, computed_in: str,
+) -> Roof | None:  # fmt: skip
+    """Return the roof that a run meets first as it gets faster, which bounds it; None if unknown.
+
+    Its arithmetic is that of the precision ``computed_in``.
+    """
+    memory = bandwidth_roof(config, device, ceilings, needed_B)
+    compute = ceilings.compute(computed_in) if ceilings is not None else None
+    if compute is None or not flops:
+        return memory
+    if memory is not None and flops / compute.value < needed_B / memory.per_s:
+        return memory
+    return Roof(compute.value, "FLOP/s", "what its arithmetic was measured to do")
 
 
 def _share(amount: float, seconds: float, roof: float | None) -> float | None:

@@ -7,7 +7,6 @@ from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.device import DeviceInfo
 from gpuexplorer.core.statistics import Summary
 from gpuexplorer.core.units import percent, quantity, ratio
-from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.engine.record import RunRecord
 from gpuexplorer.gui.model.history import History
 from gpuexplorer.gui.model.live import Live, Run, ghost_label, short_label
@@ -29,7 +28,7 @@ class RooflineModel:
         """Return what there is to see now; ``precision`` is the knobs', for want of a run."""
         run = self._live.current
         if run is not None and run.prepared is not None:
-            precision = computed_in(run.prepared)
+            precision = run.prepared.computed_in
         spots = [*self._trail(run, device), *self._ghosts(run)]
         now = self.current_spot()
         if now is not None:
@@ -68,6 +67,7 @@ class RooflineModel:
     def _trail(self, run: Run | None, device: DeviceInfo | None) -> list[Spot]:
         """Return the runs before, the oldest first, back to where another workload was chosen."""
         found: list[Spot] = []
+        pinned = [pin.record.prepared.config for pin in self._live.pins]  # named there
         first = shown = run.config if run is not None else None
         for entry in self._history:
             if run is not None and entry.ticket == run.ticket:
@@ -84,7 +84,7 @@ class RooflineModel:
                 found.append(
                     Spot(
                         name=ghost_label(entry.config),
-                        label=short_label(entry.config, first),
+                        label="" if entry.config in pinned else short_label(entry.config, first),
                         intensity=entry.flop_per_s / entry.bandwidth_B_per_s,
                         flop_per_s=entry.flop_per_s,
                         kind="past",
@@ -114,12 +114,6 @@ class RooflineModel:
             if reading.sm_clock_Hz is not None:
                 return round(reading.sm_clock_Hz / CLOCK_STEP_Hz) * CLOCK_STEP_Hz
         return None
-
-
-def computed_in(prepared: Prepared) -> str:
-    """Return the precision whose roofs a run stands under: what its products were computed in."""
-    ran = prepared.arithmetic.ran if prepared.arithmetic is not None else None
-    return (ran or prepared.config.precision).removeprefix("autocast_")
 
 
 def _spot(record: RunRecord, summary: Summary) -> Spot | None:

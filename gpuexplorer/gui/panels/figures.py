@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFormLayout, QLabel, QWidget
 
-from gpuexplorer.analysis.advice.roofs import bandwidth_roof
+from gpuexplorer.analysis.advice.roofs import Roof, nearest_roof
 from gpuexplorer.analysis.rates import items_per_s
 from gpuexplorer.core.ceilings import Ceilings
 from gpuexplorer.core.language import tr
@@ -15,7 +15,10 @@ from gpuexplorer.core.units import percent, quantity, ratio
 from gpuexplorer.engine.protocol import Prepared
 from gpuexplorer.gui.widgets.words import Words
 
-PEAK_TIP = "Effective bandwidth over the most that the device can move"
+PEAK_TIP = (
+    "Throughput or effective bandwidth, whichever is nearer to its limit, over the most that the\n"
+    "device can do"
+)
 
 
 class Figures(QWidget):
@@ -102,9 +105,11 @@ class Figures(QWidget):
         self._show_arithmetic(prepared.arithmetic)
         self.flops.setText(tr(quantity(flops, "FLOP/s")))
         self.bandwidth.setText(tr(quantity(bandwidth, "B/s")))
-        self._show_share(
-            prepared, bandwidth, bandwidth_roof(prepared.config, prepared.device, ceilings, least_B)
-        )
+        roof = nearest_roof(
+            prepared.config, prepared.device, ceilings, least_B, prepared.flops,
+            prepared.computed_in,
+        )  # fmt: skip
+        self._show_share(bandwidth if roof is None or roof.unit == "B/s" else flops, roof)
         intensity = prepared.flops / least_B if prepared.flops and least_B else None
         self.intensity.setText(tr(ratio(intensity, "FLOP/B")))
         resources = prepared.resources
@@ -114,19 +119,15 @@ class Figures(QWidget):
         self._form.setRowVisible(self.registers, resources.registers_per_thread is not None)
         self.registers.setText(tr(f"{resources.registers_per_thread} a thread"))
 
-    def _show_share(
-        self, prepared: Prepared, bandwidth: float | None, roof: tuple[float, str] | None
-    ) -> None:
-        """Show which share of the stated peak, or else of the measured roof, the bandwidth is."""
+    def _show_share(self, rate: float | None, roof: Roof | None) -> None:
+        """Show which share of the roof that bounds a run its rate is."""
         if roof is None:
             self.of_peak.setText(tr("not calibrated yet"))
             self.of_peak.setToolTip(tr(f"{PEAK_TIP}; Calibrate in the roofline view measures it"))
             return
-        most, what = roof
-        self.of_peak.setText(
-            tr(f"{percent(bandwidth / most)} of {quantity(most, 'B/s')}" if bandwidth else "–")
-        )
-        self.of_peak.setToolTip(tr(f"{PEAK_TIP}: {what}"))
+        most = quantity(roof.per_s, roof.unit)
+        self.of_peak.setText(tr(f"{percent(rate / roof.per_s)} of {most}" if rate else "–"))
+        self.of_peak.setToolTip(tr(f"{PEAK_TIP}: {roof.words}"))
 
     def _show_arithmetic(self, found: Arithmetic | None) -> None:
         """Show what a framework really computed in; nothing for a kernel or library call."""

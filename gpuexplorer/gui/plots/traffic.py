@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPen
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from gpuexplorer.analysis.advice.roofs import bandwidth_roof
+from gpuexplorer.analysis.advice.roofs import Roof, bandwidth_roof
 from gpuexplorer.analysis.measured_traffic import METHODS, ratio_words
 from gpuexplorer.charts.spec import Role
 from gpuexplorer.core.accesses import METHOD
@@ -200,7 +200,7 @@ class TrafficPlot(QWidget):
         run = self._live.current
         roof = self._roof(run)
         self._show_values(run, roof)
-        peak = roof[0] if roof is not None else None
+        peak = roof.per_s if roof is not None else None
         self.peak_line.setVisible(peak is not None)
         if peak is not None:
             self.peak_line.setValue(self.plot.scaled_one(peak))
@@ -269,15 +269,15 @@ class TrafficPlot(QWidget):
         return value
 
     @staticmethod
-    def _roof(run: Run | None) -> tuple[float, str] | None:
-        """Return the most B/s that can be moved, stated or measured, and which of the two."""
+    def _roof(run: Run | None) -> Roof | None:
+        """Return the most B/s that can be moved, stated or measured."""
         if run is None or run.prepared is None or "compulsory" not in run.traffic:
             return None
         ceilings = run.record.ceilings if run.record is not None else None
         needed_B = run.traffic["compulsory"].total_B
         return bandwidth_roof(run.prepared.config, run.prepared.device, ceilings, needed_B)
 
-    def _show_values(self, run: Run | None, roof: tuple[float, str] | None) -> None:
+    def _show_values(self, run: Run | None, roof: Roof | None) -> None:
         median = None
         if run is not None:
             median = run.phases_s.get("kernel") if run.phases_s else None
@@ -292,12 +292,12 @@ class TrafficPlot(QWidget):
             rate = moved / seconds if moved and seconds else None
             self.legend[line.key].set_value(quantity(rate, "B/s"))
         self._show_measured(run)
-        peak, what = roof if roof is not None else (None, "")
+        peak = roof.per_s if roof is not None else None
         self.legend["peak"].set_value(quantity(peak, "B/s") if peak else "not calibrated yet")
         self.legend["peak"].setToolTip(
             tr(
-                f"The most that this device can move: {what}"
-                if peak
+                f"The most that this device can move: {roof.words}"
+                if roof is not None
                 else "What this device can move at most is measured by Calibrate in the roofline "
                 "view."
             )
