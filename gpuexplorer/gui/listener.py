@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QObject, QTimer, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer, Slot
 
 from gpuexplorer.core.axis_words import threads_words
 from gpuexplorer.core.statistics import Summary
@@ -18,6 +18,7 @@ from gpuexplorer.engine.interpreters import BUILT_IN
 from gpuexplorer.engine.known_devices import host_of, remember_devices
 from gpuexplorer.engine.protocol import STAGES
 from gpuexplorer.gui import notice as notices
+from gpuexplorer.gui.preload import LAST
 from gpuexplorer.gui.session import Session
 from gpuexplorer.gui.worker import QUIET_TICKET, Chunk, EngineEvent, Update
 
@@ -42,6 +43,11 @@ class Listener(QObject):
         self._later.setSingleShot(True)
         self._later.setInterval(FRAME_MS)
         self._later.timeout.connect(self._show_in_history)
+        self._drawn = QTimer(self)
+        """Ends when what draws an update in parts has had its turn."""
+        self._drawn.setSingleShot(True)
+        self._drawn.setInterval(0)
+        self._drawn.timeout.connect(self._await_paints)
         session.worker.updated.connect(self.take)
 
     def close_down(self) -> None:
@@ -82,7 +88,14 @@ class Listener(QObject):
             self._show_in_history()
         if answer or session.requests.impatient:
             session.frame.emit(answer)
-        session.worker.taken()
+        self._drawn.start()
+
+    def _await_paints(self) -> None:
+        QCoreApplication.postEvent(self, QEvent(QEvent.Type.User), LAST)
+
+    def customEvent(self, event: QEvent) -> None:
+        """Have the next update: the last one is painted."""
+        self._session.worker.taken()
 
     def _show_in_history(self) -> None:
         """Bring the row of the run that was summarized last up to date."""

@@ -2,8 +2,8 @@
 
 The main thread asks through ``run``, ``cancel``, ...; the latest run asked for wins, so a slider
 that moves fast queues nothing up. What comes back is gathered and handed over at most
-``UPDATES_PER_S`` times a second, and only after the last hand-over was taken: a busy main thread
-gets fewer, larger updates, never a backlog.
+``UPDATES_PER_S`` times a second, and only after the last hand-over was drawn: a busy main thread
+gets fewer, larger updates, never a backlog. While it draws, this thread leaves it the interpreter.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ RECENT_READINGS = 16
 """Readings of the device that tell what held its clock lately."""
 UNANSWERED_GAP_S = 0.25
 """Before a new run's first samples there is little to show, and they should find the way free."""
+DRAWING_S = 0.05
+"""How long the main thread may draw before this thread goes on beside it: what the engine tells
+meanwhile waits in its pipe, and two threads that take turns make a paint twice as long."""
 MOST_SAMPLES = 1 << 15
 """Samples of one update. After a stall many wait: taken in at once they would be a hitch."""
 BEHIND_GAP_S = 0.005
@@ -135,6 +138,9 @@ class EngineWorker(Task):
         self._list = False
         self._new_options: EngineOptions | None = None
         self._taken = True
+        self._may_go_on = threading.Event()
+        """Not while the main thread draws what was handed over, unless it asks for something."""
+        self._may_go_on.set()
         self._urgent = False
         self._behind = False
         """Whether the update handed over last left some for the next."""
@@ -202,10 +208,11 @@ class EngineWorker(Task):
         self._wake()
 
     def taken(self) -> None:
-        """Say that the last update was taken in; the next may come."""
+        """Say that the last update was taken in and drawn; the next may come."""
         with self._lock:
             self._taken = True
             waiting = bool(self._pending.items or self._pending.readings)
+        self._may_go_on.set()
         if waiting:
             self._wake()
 
@@ -217,6 +224,7 @@ class EngineWorker(Task):
         return self.wait(int(timeout_s * 1000))
 
     def _wake(self) -> None:
+        self._may_go_on.set()
         engine = self._engine
         if engine is not None:
             engine.wake()
@@ -236,6 +244,8 @@ class EngineWorker(Task):
             engine.start()
             while self._serve(engine):
                 engine = self._engine
+                if self._sink is None:
+                    self._may_go_on.wait(DRAWING_S)
                 engine.poll(self._patience_s())
                 self._summarize_if_due()
                 self._hand_over()
@@ -414,5 +424,6 @@ class EngineWorker(Task):
             self._behind = bool(self._pending.items)
             self._urgent = False
             self._taken = False
+            self._may_go_on.clear()
             self._emitted_at = now
         self.updated.emit(update)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtCore import QEvent, QObject
+from pytestqt.qtbot import QtBot
 
 from gpuexplorer.core.sample import SampleBatch
 from gpuexplorer.engine import protocol
 from gpuexplorer.engine.client import EngineOptions
+from gpuexplorer.gui.main_window import MainWindow
 from gpuexplorer.gui.worker import MOST_SAMPLES, Chunk, EngineWorker, Update
+from tests.gui.driver import until
 from tests.support.prepared import prepared
 
 
@@ -57,3 +64,45 @@ def test_the_rest_follows_before_the_next_frame() -> None:
     worker.taken()
     assert worker._pending.items
     assert worker._patience_s() < 1 / 60
+
+
+def test_the_worker_rests_while_an_update_is_drawn_unless_it_is_asked_for_something() -> None:
+    worker = EngineWorker(EngineOptions())
+    worker._generation = worker._ticket = 1
+    worker._on_event(prepared())
+    for ask in (worker.taken, worker.ask_cancel, worker.ask_devices):
+        worker._on_event(message(0, 10, dropped=0))
+        worker._emitted_at = 0.0
+        worker._hand_over()
+        assert not worker._may_go_on.is_set()
+        ask()
+        assert worker._may_go_on.is_set()
+        worker.taken()
+
+
+def test_the_next_update_comes_once_the_last_one_is_painted(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    taken = window.session.worker.taken
+
+    def note() -> None:
+        told.append("taken")
+        taken()
+
+    class Paints(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.Paint:
+                told.append("paint")
+            return False
+
+    paints = Paints()
+    window.timing.plot.viewport().installEventFilter(paints)
+    window.session.frame.connect(lambda _: told.append("frame"))
+    monkeypatch.setattr(window.session.worker, "taken", note)
+    until(qtbot, lambda: told.count("paint") > 20 and told.count("frame") > 20)
+    whole = "".join(word[0] for word in told)
+    drawn = re.findall("f(.*?)t", whole)
+    assert "ff" not in whole, "an update is drawn before the next one comes"
+    assert sum("p" in between for between in drawn) > len(drawn) // 2
+    window.timing.plot.viewport().removeEventFilter(paints)
