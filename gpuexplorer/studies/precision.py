@@ -41,6 +41,7 @@ WRONG = (
     "Points that are further from float64 than the workload allows are measured all the same: "
     "here the error is a result."
 )
+MORE_TURNS = "More turns tell more: their number stands under Choices."
 EXACT_BELOW = 10.0
 """A result without any error stands so many times below the least error, for a logarithm has no
 zero."""
@@ -480,7 +481,12 @@ def half_answer(study: PrecisionStudy) -> str:
     if not allowed:
         return f"Not worth it: {best.precision} is {speed}, but its error of {error} is too large."
     if against.verdict == "can't tell":
-        return f"That cannot be told yet, more turns are needed: {best.precision}: {speed}."
+        known = [
+            f"{p.precision} is {p.against.than(reference.precision)}" for p in allowed
+            if p.against is not None and p.against.verdict != "can't tell"
+        ]  # fmt: skip
+        open_still = f"That cannot be told yet: {best.precision}: {speed}."
+        return " ".join((open_still, *(f"{one}." for one in known), MORE_TURNS))
     if against.verdict == "faster":
         return f"Worth it: {best.precision} is {speed}, its error {error} instead of {before}."
     return f"Not worth it here: {best.precision} is {speed}, its error {error} instead of {before}."

@@ -259,9 +259,12 @@ def test_the_answer_on_half_precision() -> None:
     assert answer(half(against=against(2.0))).startswith("Not worth it here: fp16 is 2.00× slower")
     assert answer(half(against=against(1.0, "same"))).startswith("Not worth it here: fp16 is as")
     unclear = half(against=against(0.9, "can't tell"))
-    assert answer(unclear).startswith(
-        "That cannot be told yet, more turns are needed: fp16: can't tell from fp32 (1.089–"
-    )
+    untold = "That cannot be told yet: fp16: can't tell from fp32 (1.089–"
+    assert answer(unclear).startswith(untold)
+    slower = half(precision="bf16", against=against(2.0))
+    told = answer(unclear, slower)
+    assert told.startswith(untold) and "). bf16 is 2.00× slower (" in told
+    assert told.endswith(" than fp32. More turns tell more: their number stands under Choices.")
     far = half(measured=measured(3, 5e-4, wrong=True), against=against(0.9, "can't tell"))
     assert answer(far).startswith("Not worth it: fp16: can't tell from fp32 (1.089–")
     too_far = half(measured=measured(3, 5e-4, wrong=True))
