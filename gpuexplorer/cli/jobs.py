@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
@@ -15,6 +14,7 @@ from gpuexplorer.cli.messages import output_console, say
 from gpuexplorer.cli.output import check_targets, json_path, pretty_json, write_document
 from gpuexplorer.cli.sheets import plain_table
 from gpuexplorer.core.errors import ExplorerError, InputError, WorkFailed
+from gpuexplorer.core.interrupts import at_once
 from gpuexplorer.core.text import brief
 from gpuexplorer.environments import detached
 from gpuexplorer.environments.detached import Detached, DetachedState, UnreadableJob
@@ -74,11 +74,8 @@ def _show(found: list[tuple[Detached, DetachedState | str]]) -> None:
 def _looks(jobs: list[Detached]) -> list[DetachedState | str]:
     """Return how far each job is; an interrupt ends the asking as well."""
     given_up = threading.Event()
-    with ThreadPoolExecutor(AT_ONCE) as pool:  # a machine that is off takes ten seconds to say so
-        try:
-            return list(pool.map(lambda one: _look(one, given_up), jobs))
-        finally:
-            given_up.set()
+    # At once: a machine that is off takes ten seconds to say so.
+    return at_once(lambda one: _look(one, given_up), jobs, AT_ONCE, given_up.set)
 
 
 def _look(one: Detached, given_up: threading.Event) -> DetachedState | str:

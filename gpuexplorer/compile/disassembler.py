@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -24,6 +23,7 @@ from gpuexplorer.compile.cache import DiskCache, key
 from gpuexplorer.compile.nvrtc import Compiled
 from gpuexplorer.core.errors import CannotRunHere, WorkFailed
 from gpuexplorer.core.frozen import clean_environment, to_get
+from gpuexplorer.core.interrupts import at_once
 
 PACKAGE = "nvidia-cuda-nvdisasm"
 _NAME = "nvdisasm.exe" if os.name == "nt" else "nvdisasm"
@@ -105,9 +105,8 @@ def disassemble(code: bytes) -> Disassembly:
     with tempfile.TemporaryDirectory(prefix="gpuexplorer-") as folder:
         cubin = Path(folder) / "kernel.cubin"
         cubin.write_bytes(code)
-        with ThreadPoolExecutor(2) as threads:
-            texts = threads.map(lambda words: _print(program, words, cubin), (LINES, REGISTERS))
-            found = Disassembly(*texts)
+        texts = at_once(lambda words: _print(program, words, cubin), (LINES, REGISTERS), 2)
+        found = Disassembly(*texts)
     cache.put(entry, msgspec.msgpack.encode(found))
     return found
 

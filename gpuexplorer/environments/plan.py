@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 import zipfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
 from gpuexplorer.core.errors import InputError, WorkFailed
+from gpuexplorer.core.interrupts import at_once
 from gpuexplorer.environments.disk import free_B
 from gpuexplorer.environments.downloads import downloads_folder, have_B
 from gpuexplorer.environments.hashes import SUMS, check_file, mismatch, read_sums
@@ -186,8 +186,7 @@ def _with_sizes(
             return one
         return replace(one, size_B=web.size_of(one.url))
 
-    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
-        return list(pool.map(ask, packages))
+    return at_once(ask, packages, ASKED_AT_ONCE)
 
 
 def _unpacked(package: Package) -> int:

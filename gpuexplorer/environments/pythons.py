@@ -9,7 +9,6 @@ import shutil
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from gpuexplorer.core.bootstrap import OLDEST_PYTHON
 from gpuexplorer.core.cuda_choice import NEWEST_PYTHON
 from gpuexplorer.core.errors import CannotRunHere, ExplorerError
 from gpuexplorer.core.frozen import clean_environment, is_frozen
+from gpuexplorer.core.interrupts import at_once
 from gpuexplorer.engine.candidates import find_candidates
 from gpuexplorer.engine.interpreters import interpreter_at
 from gpuexplorer.environments.children import run, surroundings
@@ -79,8 +79,7 @@ def find_pythons(cancel: threading.Event | None = None) -> list[FoundPython]:
     for kind, path in _places():
         if path.exists():
             places.setdefault(_real(path), (kind, path))
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        asked = list(pool.map(lambda place: _ask(place[1], place[0], cancel), places.values()))
+    asked = at_once(lambda place: _ask(place[1], place[0], cancel), places.values(), AT_ONCE)
     check(cancel)
     found: dict[Path, FoundPython] = {}
     for one in asked:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
 
 import pytest
 
-from gpuexplorer.core.interrupts import interrupts_held
+from gpuexplorer.core.interrupts import at_once, interrupts_held
 
 
 def test_an_interrupt_acts_when_the_step_is_over() -> None:
@@ -73,3 +74,32 @@ def test_another_thread_is_left_alone() -> None:
     thread.start()
     thread.join()
     assert handlers == [signal.default_int_handler]
+
+
+def test_what_is_done_at_once_comes_in_order_and_the_first_failure_is_raised() -> None:
+    assert at_once(lambda number: number * number, range(50), 4) == [n * n for n in range(50)]
+    assert at_once(str, [], 4) == []
+    begun, given_up = [], threading.Event()
+
+    def work(number: int) -> None:
+        begun.append(number)
+        if number == 0:
+            raise ValueError("no")
+        assert given_up.wait(60.0)
+
+    with pytest.raises(ValueError, match="no"):
+        at_once(work, range(50), 2, given_up.set)
+    assert set(begun) <= {0, 1, 2}, "no further one is begun"
+
+
+def test_an_interrupt_that_wakes_nobody_ends_what_is_done_at_once() -> None:
+    """As one does that comes as the wait begins: the wait had no end."""
+    given_up = threading.Event()
+
+    def work(_: int) -> bool:
+        _thread.interrupt_main()  # noted, without a signal that would end a wait
+        return given_up.wait(60.0)
+
+    with pytest.raises(KeyboardInterrupt):
+        at_once(work, [1], 1, given_up.set)
+    assert given_up.is_set()
