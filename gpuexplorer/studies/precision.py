@@ -16,7 +16,7 @@ from gpuexplorer.core.precision import PRECISIONS
 from gpuexplorer.core.result import RunResult
 from gpuexplorer.core.sheet import Cell, Column, Medium, Row, Sheet
 from gpuexplorer.core.studies import Measured, Study
-from gpuexplorer.core.units import listed, plural
+from gpuexplorer.core.units import factor, listed, plural
 from gpuexplorer.engine.interleave import Measures
 from gpuexplorer.results.study import (
     FIGURES,
@@ -42,6 +42,8 @@ WRONG = (
     "here the error is a result."
 )
 MORE_TURNS = "More turns tell more: their number stands under Choices."
+LITTLE = 1.1
+"""What is not faster by more is not worth another precision, wherever in its interval it lies."""
 EXACT_BELOW = 10.0
 """A result without any error stands so many times below the least error, for a logarithm has no
 zero."""
@@ -481,6 +483,14 @@ def half_answer(study: PrecisionStudy) -> str:
     if not allowed:
         return f"Not worth it: {best.precision} is {speed}, but its error of {error} is too large."
     if against.verdict == "can't tell":
+        hopeful = min(allowed, key=lambda p: p.against.ci95_low if p.against else 1.0)
+        most = max(1.0, 1 / hopeful.against.ci95_low) if hopeful.against is not None else 1.0
+        if most <= LITTLE:
+            by, wrong = factor(most), error_words(study.error(hopeful))
+            return (
+                f"Not worth it here: {hopeful.precision} is {by} faster at most than "
+                f"{reference.precision}, its error {wrong} instead of {before}."
+            )
         known = [
             f"{p.precision} is {p.against.than(reference.precision)}" for p in allowed
             if p.against is not None and p.against.verdict != "can't tell"

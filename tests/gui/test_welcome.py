@@ -265,6 +265,11 @@ def test_the_answer_on_half_precision() -> None:
     told = answer(unclear, slower)
     assert told.startswith(untold) and "). bf16 is 2.00× slower (" in told
     assert told.endswith(" than fp32. More turns tell more: their number stands under Choices.")
+    little = half(against=against(0.95, "can't tell"))
+    assert answer(little, slower).startswith("Not worth it here: fp16 is 1.07× faster at most than")
+    assert answer(little, msgspec.structs.replace(unclear, precision="bf16")).startswith(
+        "That cannot be told yet: bf16"
+    )
     far = half(measured=measured(3, 5e-4, wrong=True), against=against(0.9, "can't tell"))
     assert answer(far).startswith("Not worth it: fp16: can't tell from fp32 (1.089–")
     too_far = half(measured=measured(3, 5e-4, wrong=True))
