@@ -483,8 +483,9 @@ def half_answer(study: PrecisionStudy) -> str:
     if not allowed:
         return f"Not worth it: {best.precision} is {speed}, but its error of {error} is too large."
     if against.verdict == "can't tell":
-        hopeful = min(allowed, key=lambda p: p.against.ci95_low if p.against else 1.0)
-        most = max(1.0, 1 / hopeful.against.ci95_low) if hopeful.against is not None else 1.0
+        beside = [(p, p.against) for p in allowed if p.against is not None]
+        hopeful, its = min(beside, key=lambda pair: pair[1].ci95_low)
+        most = max(1.0, 1 / its.ci95_low)
         if most <= LITTLE:
             by, wrong = factor(most), error_words(study.error(hopeful))
             return (
@@ -492,11 +493,11 @@ def half_answer(study: PrecisionStudy) -> str:
                 f"{reference.precision}, its error {wrong} instead of {before}."
             )
         known = [
-            f"{p.precision} is {p.against.than(reference.precision)}" for p in allowed
-            if p.against is not None and p.against.verdict != "can't tell"
+            f"{p.precision} is {found.than(reference.precision)}" for p, found in beside
+            if found.verdict != "can't tell"
         ]  # fmt: skip
-        open_still = f"That cannot be told yet: {best.precision}: {speed}."
-        return " ".join((open_still, *(f"{one}." for one in known), MORE_TURNS))
+        untold = f"That cannot be told yet: {best.precision}: {speed}."
+        return " ".join((untold, *(f"{one}." for one in known), MORE_TURNS))
     if against.verdict == "faster":
         return f"Worth it: {best.precision} is {speed}, its error {error} instead of {before}."
     return f"Not worth it here: {best.precision} is {speed}, its error {error} instead of {before}."
